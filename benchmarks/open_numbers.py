@@ -116,10 +116,11 @@ def tomotopy_hdp(train, test, seconds, seed):
     return len(live), score
 
 
-def topica_hdp(train, test, seconds, seed):
-    """Return the same of topica's HDP, in sweeps that take `seconds` at first.
+def topica_hdp(train, seconds, seed):
+    """Return the number of topics of topica's HDP, in sweeps that take `seconds` first.
 
-    Its sweeps become slower as it adds topics.
+    Its sweeps become slower as it adds topics: on real corpora it had not ended after
+    eight times as long, so it is shown on planted ones only.
     """
     documents = [
         [str(w) for w in np.repeat(row.indices, row.data.astype(int))] for row in train
@@ -129,20 +130,7 @@ def topica_hdp(train, test, seconds, seed):
     sweeps = int(10 * seconds / max(time.process_time() - began, 1e-3))
     model = topica.HDP(seed=seed)
     model.fit(documents, iters=max(sweeps, 20), keep_theta_draws=False)
-    if test is None:
-        return model.num_topics, np.nan
-    phi = np.full((model.num_topics, train.shape[1]), 1e-12)
-    phi[:, [int(word) for word in model.vocabulary]] = np.asarray(model.topic_word)
-    phi /= phi.sum(axis=1, keepdims=True)
-    sizes = np.asarray(model.doc_topic).mean(axis=0)
-    shares = np.asarray(train.sum(axis=0)).ravel() / train.sum()
-    score = document_completion(
-        test,
-        phi,
-        background=shares,
-        infer=lambda X: gibbs_mixtures(X, phi, prior=sizes / sizes.sum()),
-    )
-    return model.num_topics, score
+    return model.num_topics
 
 
 def hdp(corpora, names=(*CHOSEN, *CONFIRMED)):
@@ -162,8 +150,6 @@ def hdp(corpora, names=(*CHOSEN, *CONFIRMED)):
             model, seconds = timed(LDA(size, random_state=0), train)
             yield name, "LDA", size, model.perplexity(test), seconds
         yield name, "tomotopy HDP", *tomotopy_hdp(train, test, used, 0), used
-        if name in CONFIRMED:  # on ap_blei it had not ended after eight times as long
-            yield name, "topica HDP", *topica_hdp(train, test, used, 0), used
         first = found[0]
         model = LDA(first.n_topics_, init=first.components_, random_state=0)
         model, seconds = timed(model, train)
@@ -190,7 +176,7 @@ def planted(corpora):
             rows["ours"].append(model.n_topics_)
             if seed == 10 and n_documents < 2000:
                 rows["tomotopy"].append(tomotopy_hdp(X, None, used, seed)[0])
-                rows["topica"].append(topica_hdp(X, None, used, seed)[0])
+                rows["topica"].append(topica_hdp(X, used, seed))
         yield n_topics, n_documents, *rows.values(), seconds / 3
 
 
@@ -397,7 +383,8 @@ def page(done):
         "Defaults of HDP and the tree were chosen on ap_blei, oh15 and on other draws "
         "than those shown (of trees: draw 0), the way to BurstyLDA's strength on "
         "ap_blei and nips0_12; the other corpora had no part. Rows of tomotopy and "
-        "topica had the CPU seconds of the model above them.",
+        "topica had the CPU seconds of the model above them; topica's HDP had not "
+        "ended on ap_blei and oh15 after eight times as long.",
     ]
     for key, (_, title, head) in SECTIONS.items():
         if key not in done:

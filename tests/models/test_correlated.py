@@ -166,6 +166,21 @@ def test_blocks_are_as_one_matrix(tmp_path):
     assert (threads.doc_topics_ == one.doc_topics_).all()
 
 
+def test_content_in_blocks_is_as_of_one_matrix(tmp_path):
+    X, _, _, x, _ = planted(n_documents=90)
+    blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=25)
+    group = np.where(np.arange(90) % 3 == 0, "a", "b")
+    start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 4)
+    few = {"max_iter": 8, "tol": 0.0, "init": start}
+    one = StructuralLDA(4, **few).fit(X, prevalence={"x": x}, content=group)
+    many = StructuralLDA(4, **few).fit(blocks, prevalence={"x": x}, content=group)
+    assert_allclose(many.topics_of("a"), one.topics_of("a"), atol=1e-5)
+    assert_allclose(many.doc_topics_, one.doc_topics_, atol=1e-4)
+    known = {"prevalence": {"x": x}, "content": group}
+    new = many.transform(blocks, **known)
+    assert_allclose(new, one.transform(X, **known), atol=1e-4)
+
+
 def test_bad_content_is_refused():
     X = np.eye(4) + 1
     with pytest.raises(DataError, match="one document of the group 'b'"):

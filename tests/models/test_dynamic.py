@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from topicfold import LDA, DynamicLDA, TimeStampedLDA, load
+from topicfold.corpus.blocks import BlockMatrix
 from topicfold.evidence import Features
 from topicfold.evidence.times import checked_times
 from topicfold.exceptions import DataError, ModelFileError
@@ -276,3 +277,22 @@ def test_seeds_and_features_go_together():
     prior = model.transform(one_word, features={"group": ["even", "odd"]})
     assert (prior[0, :9:2] > prior[1, :9:2]).all()
     assert (prior[0, 1:9:2] < prior[1, 1:9:2]).all()
+
+
+def test_blocks_are_as_one_matrix(tmp_path):
+    X, time = drifting(n_documents=200)
+    blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=60)
+    wide = blocks.by_slice(time, 6)
+    kept = GroupedPhi(1.0)
+    memory = kept.widen(X, time, 6)
+    np.testing.assert_array_equal(wide[np.arange(200)].toarray(), memory.toarray())
+    np.testing.assert_array_equal(wide.sum(axis=0), np.asarray(memory.sum(0)).ravel())
+    np.testing.assert_array_equal(wide.document_frequencies, (memory > 0).sum(0).A1)
+    few = {"max_iter": 15, "tol": 0.0, "random_state": 0}
+    start = np.random.default_rng(0).dirichlet(np.ones(X.shape[1]), 9)
+    one = DynamicLDA(9, init=start, **few).fit(X, time=time)
+    many = DynamicLDA(9, init=start, **few).fit(blocks, time=time)
+    assert_allclose(many.topics_at(2), one.topics_at(2), atol=1e-6)
+    assert_allclose(many.prevalence_, one.prevalence_, atol=1e-6)
+    new = many.transform(blocks, time=time)
+    assert_allclose(new, one.transform(X, time=time), atol=1e-5)

@@ -154,6 +154,14 @@ class BlockCorpus(ABC):
         """
         return JoinedBlocks(self, more, weight)
 
+    def by_slice(self, slices: Rows, n_slices: int) -> SlicedBlocks:
+        """Return the corpus with a column for each pair of a word and a slice.
+
+        `slices` has the slice of each document. Pairs that occur are found in one pass
+        over the blocks; their columns are made when a block is read.
+        """
+        return SlicedBlocks(self, slices, n_slices)
+
     def __mul__(self, weight: float) -> BlockCorpus:
         """Return the corpus with other weights of its tokens."""
         return self.join(sparse.csr_matrix((len(self), 0)), weight)
@@ -221,6 +229,55 @@ class JoinedBlocks(BlockCorpus):
     def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
         rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
         return join_rows(self._corpus._take(chosen), self._weight, self._more[rows])
+
+
+class SlicedBlocks(BlockCorpus):
+    """A corpus with other columns (`BlockCorpus.by_slice`), of which nothing is stored.
+
+    Attributes
+    ----------
+    pairs : ndarray of int64
+        ``word · n_slices + slice`` of each column.
+    """
+
+    def __init__(self, corpus: BlockCorpus, slices: Rows, n_slices: int) -> None:
+        self._corpus, self._slices, self._n_slices = corpus, slices, n_slices
+        self.dtype, self.storage = corpus.dtype, corpus.storage
+        self.keep_bytes = corpus.keep_bytes
+        self.block_rows, self.block_nnz = corpus.block_rows, corpus.block_nnz
+        found = [self._counted(number) for number in range(corpus.n_blocks)]
+        keys, documents, totals = map(np.concatenate, zip(*found, strict=True))
+        self.pairs, places = np.unique(keys, return_inverse=True)
+        self.document_frequencies = np.bincount(places, documents).astype(np.int64)
+        self.term_totals = np.bincount(places, totals).astype(np.float64)
+
+    def _counted(self, number: int) -> tuple[NDArray[Any], ...]:
+        """Return the pairs of a block, and the documents and tokens of each."""
+        block = self._corpus.block(number)  # type: ignore[attr-defined]
+        rows = np.arange(*self.offsets[number : number + 2])
+        keys, places = np.unique(self._keys(block, rows), return_inverse=True)
+        return keys, np.bincount(places), np.bincount(places, block.data)
+
+    def _keys(self, rows: sparse.csr_matrix, numbers: Rows) -> Rows:
+        own = np.repeat(self._slices[numbers], np.diff(rows.indptr))
+        return rows.indices.astype(np.int64) * self._n_slices + own
+
+    def _sliced(self, rows: sparse.csr_matrix, numbers: Rows) -> sparse.csr_matrix:
+        columns = np.searchsorted(self.pairs, self._keys(rows, numbers))
+        shape = rows.shape[0], len(self.pairs)
+        return sparse.csr_matrix((rows.data, columns, rows.indptr), shape)
+
+    def block(self, number: int) -> sparse.csr_matrix:
+        """Return a block with its columns."""
+        rows = np.arange(*self.offsets[number : number + 2])
+        return self._sliced(self._corpus.block(number), rows)  # type: ignore[attr-defined]
+
+    def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
+        return np.diff(self._corpus.indptr), self._corpus.sum(axis=1)
+
+    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
+        rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
+        return self._sliced(self._corpus._take(chosen), rows)
 
 
 def join_rows(

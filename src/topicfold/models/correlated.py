@@ -19,7 +19,6 @@ from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
-from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback, run_em
@@ -456,11 +455,6 @@ class StructuralLDA(CorrelatedLDA):
         content = side_data.get("content")
         if content is None:
             return X
-        if isinstance(X, BlockCorpus):
-            raise DataError(
-                "content needs the counts in memory. Give a CSR matrix, or leave "
-                "content out."
-            )
         content = list(content)
         check_rows("content", len(content), X.shape[0])
         missing = [row for row, name in enumerate(content) if name in (None, "")]

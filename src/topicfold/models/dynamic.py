@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.counts import best_places, normalize_rows
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
-from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.engine.protocol import ranges_of
 from topicfold.evidence.times import TimeStamps, checked_times
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
@@ -109,7 +109,6 @@ class DynamicLDA(_TimedLDA):
     """
 
     sides = None
-    _takes_blocks = False
     _part = TimeSlices
     decay: float
     strength: float
@@ -162,8 +161,6 @@ class DynamicLDA(_TimedLDA):
         return super()._side(kind)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
-        if isinstance(counts, BlockCorpus):
-            raise DataError("DynamicLDA needs the counts in memory: a CSR matrix.")
         side_data = self._with_times(side_data, counts.shape[0])
         side, n_topics = self._side(TimeSlices), self._asked or 0
         context = self._side_context(counts, n_topics=n_topics, fitting=True)
@@ -181,7 +178,9 @@ class DynamicLDA(_TimedLDA):
         side.take(engine.unpack_topics(found.words).T, self.topic_word_prior_)
         self.components_ = side.common().astype(self.doc_topics_.dtype)
         tokens = np.zeros((n_slices, self._size))
-        np.add.at(tokens, slices, self.doc_topics_ * self.doc_lengths_[:, None])
+        for rows in ranges_of(len(slices), 8192):  # mixtures may be on disk
+            own = self.doc_topics_[rows] * self.doc_lengths_[rows, None]
+            np.add.at(tokens, slices[rows], own)
         self.prevalence_ = normalize_rows(tokens)
 
     def _fit_seeded(self, counts: Any) -> None:

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, PhiStep
 
@@ -50,15 +51,25 @@ class Slices:
     def _kappa(self) -> float:
         raise NotImplementedError
 
-    def widen(self, X: sparse.csr_matrix, slices: Numbers, n_slices: int) -> Any:
-        """Return X with a column for each pair of a word and a slice that occurs."""
+    def widen(self, X: Any, slices: Numbers, n_slices: int) -> Any:
+        """Return X with a column for each pair of a word and a slice that occurs.
+
+        A corpus in blocks stays in blocks.
+        """
+        if isinstance(X, BlockCorpus):
+            blocks = X.by_slice(slices, n_slices)
+            self._keep_pairs(blocks.pairs, n_slices, X.shape[1])
+            return blocks
         documents = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         keys = X.indices.astype(np.int64) * n_slices + slices[documents]
         pairs, columns = np.unique(keys, return_inverse=True)
-        self.pair_words_, self.pair_slices_ = pairs // n_slices, pairs % n_slices
-        self.n_slices_, self.n_terms_ = int(n_slices), int(X.shape[1])
+        self._keep_pairs(pairs, n_slices, X.shape[1])
         shape = X.shape[0], len(pairs)
         return sparse.csr_matrix((X.data, columns.ravel(), X.indptr), shape)
+
+    def _keep_pairs(self, pairs: Numbers, n_slices: int, n_terms: int) -> None:
+        self.pair_words_, self.pair_slices_ = pairs // n_slices, pairs % n_slices
+        self.n_slices_, self.n_terms_ = int(n_slices), int(n_terms)
 
     def take(self, counts: Array, eta: float) -> None:
         """Keep expected counts (pairs, K), which all topics are made of."""
