@@ -14,6 +14,7 @@ from benchmarks.peers.corpora import hold_out, load_corpus, zipf_corpus
 from benchmarks.peers.evaluate import Evaluator
 
 MODES = ("passes", "target", "memory", "startup")
+SETTINGS = ("passes", "sweeps", "max_seconds", "clock")
 _CORPORA = ("20news_rennie_61188", "tdt2_dengcai")
 
 
@@ -34,15 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         max_seconds=options.max_seconds,
         targets=tuple(options.target),
         seed=options.seed,
+        clock=options.clock,
     )
     results = {
         "date": report.today(),
         "machine": report.describe_machine(),
         "peers": report.describe_peers(settings.peers),
         "seed": settings.seed,
-        "settings": {
-            key: getattr(settings, key) for key in ("passes", "sweeps", "max_seconds")
-        },
+        "settings": {key: getattr(settings, key) for key in SETTINGS},
         "corpora": {},
         "rows": [],
     }
@@ -131,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-seconds", type=float, default=300, help="most fit seconds of a curve")
     add("--target", type=float, nargs="+", default=[], help="perplexity for each -k")
     add("--seed", type=int, default=0)
+    add("--clock", choices=("wall", "cpu"), default="wall", help="seconds of what")
     add("--out", type=Path, default=Path("benchmarks/results"))
     add("--name", default="peers", help="name of the result files")
     return parser

@@ -31,6 +31,7 @@ class Settings:
     max_seconds: float = 300.0
     targets: tuple[float, ...] = ()
     seed: int = 0
+    clock: str = "wall"
     ours: tuple[str, ...] = field(init=False)
 
     def __post_init__(self):
@@ -196,4 +197,4 @@ def _row(mode: str, corpus: str, peer: str, k: int | None, threads: int) -> Row:
 
 def _job(task: str, row: Row, settings: Settings) -> Row:
     wanted = {key: row[key] for key in ("peer", "k", "threads")}
-    return {"task": task, "seed": settings.seed, **wanted}
+    return {"task": task, "seed": settings.seed, "clock": settings.clock, **wanted}

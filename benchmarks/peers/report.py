@@ -60,7 +60,7 @@ def markdown(results: dict[str, Any]) -> str:
         "",
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
         f"Python {machine['python']}; {results['date']}; seed {results['seed']}. "
-        "The columns are explained in `benchmarks/README.md`.",
+        f"{_seconds(results)}The columns are explained in `benchmarks/README.md`.",
     ]
     for name, corpus in results["corpora"].items():
         lines += ["", f"- {name}: {_describe_corpus(corpus)}"]
@@ -88,6 +88,12 @@ def _groups(rows: list[Row], mode: str) -> dict[str, list[Row]]:
                 where += f", K = {row['k']}"
             groups.setdefault(where, []).append(row)
     return groups
+
+
+def _seconds(results: dict[str, Any]) -> str:
+    """Say of what the seconds are, where not by the clock."""
+    by_cpu = results.get("settings", {}).get("clock") == "cpu"
+    return "All seconds are CPU seconds of all threads. " if by_cpu else ""
 
 
 def _passes(rows: list[Row]) -> list[str]:

@@ -41,6 +41,7 @@ def test_every_peer_gets_a_row(tmp_path):
         _available("gensim_lda", "gensim"),
         _available("gensim_multicore", "gensim"),
         _available("tomotopy_lda", "tomotopy"),
+        _available("topica_lda", "topica"),
     ],
 )
 def test_an_optional_peer_gets_a_row(tmp_path, peer):

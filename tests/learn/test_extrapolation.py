@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from topicfold import LDA, PLSA
+from topicfold import LDA, PLSA, OrthogonalPLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.kernels import LEAST_PART
@@ -22,6 +22,7 @@ from topicfold.learn.loop import (
     beyond_documents,
     beyond_rows,
 )
+from topicfold.phi import OrthogonalPhi
 
 
 def reference(now, before, reach):
@@ -106,6 +107,17 @@ def test_a_floor_lets_words_come_back_to_topics(planted, dtype, monkeypatch):
         assert (np.diff(history) >= -slack).all()
         ends.append(history[-1])
     assert ends[0] > ends[1] + 0.001 * abs(ends[1])
+
+
+def test_orthogonal_topics_end_higher_than_by_plain_passes(planted, monkeypatch):
+    X, histories = planted[0].astype(float), []
+    for extrapolates in (True, False):
+        monkeypatch.setattr(OrthogonalPhi, "extrapolates", extrapolates)
+        options = {"max_iter": 60, "tol": 0, "random_state": 0}
+        model = OrthogonalPLSA(9, init="random", **options).fit(X)
+        histories.append(np.array(model.objective_history_))
+        assert (np.diff(histories[-1]) >= -1e-12 * abs(histories[-1][0])).all()
+    assert histories[0][30] > histories[1][60]
 
 
 class Overshooting:

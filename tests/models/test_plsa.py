@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,10 +9,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from tests_support import matched_overlap
 
-from topicfold import PLSA
+from topicfold import (
+    PLSA,
+    DiscriminativePLSA,
+    LocallyConsistentPLSA,
+    OrthogonalPLSA,
+)
 from topicfold.exceptions import DataError, EmptyDocumentWarning
-from topicfold.phi import DirichletPhi
-from topicfold.theta import DirichletTheta, ThetaStep
+from topicfold.phi import DirichletPhi, OrthogonalPhi
+from topicfold.theta import (
+    DirichletTheta,
+    LaplacianTheta,
+    LocallyConsistentTheta,
+    ThetaStep,
+)
+from topicfold.theta.graph import GraphOperator, GraphState
 
 
 @pytest.mark.parametrize("init", ["random", "documents", "svd"])
@@ -115,6 +128,38 @@ def test_kkt_residual_is_what_another_em_step_would_change(planted):
     assert residuals[1] < 0.1 * residuals[0]
     smoothed = PLSA(4, theta_step=DirichletTheta(1.5), random_state=0).fit(X)
     assert not hasattr(smoothed, "kkt_residual_")
+
+
+def rows_and_steps():
+    """Return rows of nine topics, a step each, and its context."""
+    rng = np.random.default_rng(0)
+    graph = sparse.random(12, 12, 0.3, random_state=0)
+    state = GraphState(GraphOperator(graph + graph.T, 9), 3.0)
+    theta, phi = rng.dirichlet(np.ones(9), 12), rng.dirichlet(np.ones(15), 9).T
+    return [
+        (theta, LaplacianTheta(), SimpleNamespace(state=state)),
+        (theta, LocallyConsistentTheta(), SimpleNamespace(state=state)),
+        (phi, OrthogonalPhi(), SimpleNamespace(state=2.0)),
+    ]
+
+
+@pytest.mark.parametrize(("rows", "step", "context"), rows_and_steps())
+def test_pull_is_rows_times_the_gradient_of_the_value(rows, step, context):
+    slopes = np.zeros_like(rows)
+    for place in np.ndindex(rows.shape):
+        change = np.zeros_like(rows)
+        change[place] = 1e-6
+        ends = [step.value(rows + sign * change, context) for sign in (1, -1)]
+        slopes[place] = (ends[0] - ends[1]) / 2e-6
+    np.testing.assert_allclose(step.pull(rows, context), rows * slopes, atol=1e-4)
+
+
+def test_kkt_residual_counts_what_steps_add_to_the_objective(planted):
+    X, options = planted[0].astype(float), {"random_state": 0, "max_iter": 1000}
+    loose, tight = (OrthogonalPLSA(4, tol=t, **options).fit(X) for t in (1e-4, 1e-9))
+    assert tight.kkt_residual_ < 1e-4 < loose.kkt_residual_
+    assert 0 < LocallyConsistentPLSA(4, random_state=0).fit(X).kkt_residual_ < 1
+    assert not hasattr(DiscriminativePLSA(4, random_state=0).fit(X), "kkt_residual_")
 
 
 def test_transform_agrees_with_training_mixtures(planted):

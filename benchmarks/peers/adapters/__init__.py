@@ -7,6 +7,7 @@ from benchmarks.peers.adapters.ours import OurCVB0, OurPLSA, OurVariational
 from benchmarks.peers.adapters.sklearn_lda import SklearnLDABatch, SklearnLDAOnline
 from benchmarks.peers.adapters.sklearn_nmf import SklearnNMF, SklearnNMF64
 from benchmarks.peers.adapters.tomotopy_lda import TomotopyLDA
+from benchmarks.peers.adapters.topica_lda import TopicaCVB0, TopicaLDA
 
 REFERENCE = TomotopyLDA.name
 OURS = (OurPLSA.name, OurCVB0.name, OurVariational.name)
@@ -17,6 +18,8 @@ ADAPTERS: dict[str, Adapter] = {
         OurPLSA(),
         OurCVB0(),
         OurVariational(),
+        TopicaLDA(),
+        TopicaCVB0(),
         SklearnNMF(),
         SklearnNMF64(),
         SklearnLDABatch(),

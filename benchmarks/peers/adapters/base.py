@@ -37,7 +37,8 @@ class Adapter(ABC):
     default_passes : int
         Passes the library makes when not told otherwise.
     processes : bool
-        Whether the fit starts processes of its own, whose memory counts too.
+        Whether a fit on several threads starts processes of its own, whose memory
+        counts too.
     """
 
     name: str
@@ -53,6 +54,10 @@ class Adapter(ABC):
         if importlib.util.find_spec(self.package) is None:
             return f"{self.distribution or self.package} is not installed"
         return ""
+
+    def starts_processes(self, threads: int) -> bool:
+        """Say whether a fit with so many threads is not in this process alone."""
+        return self.processes and threads > 1
 
     def version(self) -> str:
         """Version of the installed package."""

@@ -64,6 +64,10 @@ class GensimMulticore(GensimLDA):
     import_line = "from gensim.models import LdaMulticore"
     processes = True
 
+    def starts_processes(self, threads):
+        """Its workers are processes, also one alone."""
+        return True
+
     def _model(self, threads, **options):
         from gensim.models import LdaMulticore
 

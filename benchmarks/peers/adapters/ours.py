@@ -10,7 +10,7 @@ from benchmarks.peers.adapters.base import Adapter, normalise_rows
 
 class _Ours(Adapter):
     package = "topicfold"
-    default_passes = 200
+    default_passes = 60  # about; a fit of ours stops by itself
     estimator: ClassVar[str]
     options: ClassVar[dict[str, Any]] = {}
 
@@ -23,6 +23,12 @@ class _Ours(Adapter):
         except (AttributeError, ImportError):
             return f"topicfold.{self.estimator} is not in this version"
         return ""
+
+    def version(self) -> str:
+        """Version of the package that runs, installed or not."""
+        import topicfold
+
+        return str(topicfold.__version__)
 
     def run(self, data, *, n_topics, threads, seed, max_passes, on_pass):
         """Fit once; every iteration calls back."""

@@ -48,6 +48,7 @@ from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
     Context,
     PhiStep,
+    Step,
     ThetaStep,
     documents_value,
     is_plain,
@@ -294,9 +295,13 @@ class Learner:
         self._take_topics()
 
     def extrapolated(self) -> Self:
-        """Extrapolate the passes of plain PLSA, with priors or not; returns self."""
-        plain = is_plain(self.theta_step, self.theta_context) and is_plain(
-            self.phi_step, self.phi_context
+        """Extrapolate the passes of plain PLSA, with priors or not; returns self.
+
+        Those of orthogonal topics, too. With a graph, fits settle in few passes, and
+        extrapolated ones at a worse optimum as often as at a better one.
+        """
+        plain = is_plain(self.theta_step, self.theta_context) and (
+            self.phi_step.extrapolates or is_plain(self.phi_step, self.phi_context)
         )
         if plain and self.known is None and not self.alpha.any():
             self.extrapolation = Extrapolation(self, floor=EM_FLOOR)
@@ -496,25 +501,43 @@ class Learner:
         return theta
 
     def kkt_residual(self) -> float | None:
-        """Return how far the last pass is from a maximum; None with steps or priors.
+        """Return how far the last pass is from a maximum; None where it is not known.
 
-        It is the largest of ``|N_dk / n_d − θ_dk|`` and ``|N_wk / N_k − φ_kw|``, what
-        another EM step would change an entry by: the residual of the condition
-        ``N_dk / (n_d θ_dk) = 1`` of a maximum, weighted by the entry, as one at zero
-        may be smaller.
+        With g the gradient of what steps add to the objective, it is the largest of
+        ``|N_dk + θ_dk g_dk − θ_dk Σ_j(N_dj + θ_dj g_dj)| / n_d`` and the same of words
+        in topics: the residual of the conditions of a maximum, weighted by the entry,
+        as one at zero may be smaller. Without steps it is what another EM step would
+        change an entry by.
         """
-        steps = self.theta_step, self.phi_step
-        plain = all(is_plain(step) and not step.pseudo_count for step in steps)
-        if self._pass is None or not plain or self.known or self.alpha.any():
+        prior = self.alpha.any() or self.eta
+        if self._pass is None or self.known or prior:
             return None
-        engine, both = self.engine, (self.documents, self._pass.counts)
-        (most,) = engine.gather_rows(_residual_rows, both)
+        of_documents = _pull(self.theta_step, self.documents, self.theta_context)
+        of_words = _pull(self.phi_step, self.weights, self.phi_context)
+        if of_documents is None or of_words is None or self.theta_step.pseudo_count:
+            return None
+        largest = self._residual_of_documents(of_documents)
+        return max(largest, self._residual_of_words(of_words))
+
+    def _residual_of_documents(self, pull: Array | float) -> float:
+        engine, counts = self.engine, self._counted().counts
+        if isinstance(pull, float):
+            (most,) = engine.gather_rows(_residual_rows, (self.documents, counts))
+            return float(most)
+        used = slice(0, engine.n_topics)
+        return _largest_residual(self.documents[:, used], counts[:, used], pull, 1)
+
+    def _residual_of_words(self, pull: Array | float) -> float:
+        engine = self.engine
         words = engine.word_pass(self.documents, self.weights, self._spare_topics)
+        if not isinstance(pull, float) or pull > 0:
+            used = slice(0, engine.n_topics)
+            return _largest_residual(self.weights[:, used], words[:, used], pull, 0)
         totals = engine.topic_totals(words)
         scale = engine.pack_prior(
             np.divide(1.0, totals, where=totals > 0, out=0 * totals)
         )
-        largest = float(most)
+        largest = 0.0
         for own in ranges_of(len(words)):  # in cache
             change = words[own] * scale
             change -= self.weights[own] * (scale > 0)
@@ -623,6 +646,26 @@ class _Largest(float):
 
     def __add__(self, other: float) -> _Largest:
         return _Largest(max(self, other))
+
+
+def _pull(step: Any, packed: Array, context: Context) -> Any:
+    """Return entries times the gradient of what a step adds; None if not known."""
+    if is_plain(step, context):
+        return float(step.pseudo_count)
+    if type(step).pull is Step.pull:
+        return None  # documents may be in blocks
+    return step.pull(packed[:, : context.corpus.n_topics], context)
+
+
+def _largest_residual(
+    rows: Array, counts: Array, pull: Array | float, axis: int
+) -> float:
+    """Return the largest residual of rows or columns that have counts."""
+    totals = counts.sum(axis=axis, keepdims=True)
+    whole = counts + pull
+    whole -= rows * whole.sum(axis=axis, keepdims=True)
+    xp = array_module(rows)
+    return float((abs(whole) * (totals > 0) / xp.where(totals > 0, totals, 1)).max())
 
 
 def _residual_rows(

@@ -256,8 +256,9 @@ class _DeferredInterrupt:
 # β at first, what it gains by a pass, and the most that it becomes.
 FIRST, MORE, MOST = 0.5, 0.05, 0.95
 # For EM without priors: the floor's share of an even row at first, and what is left of
-# it after a pass.
-EM_FLOOR, FLOOR_LEFT = 1e-3, 0.95
+# it after a pass, and after one that lowered the objective: by then a pass gains less
+# than the floor costs.
+EM_FLOOR, FLOOR_LEFT, FLOOR_LEFT_AFTER_FALL = 1e-3, 0.95, 0.1
 
 
 class Point(NamedTuple):
@@ -337,6 +338,7 @@ class Extrapolation:
             self.beta = min(self.beta + MORE, MOST)
             return value
         self.beta /= 2
+        self.floor *= FLOOR_LEFT_AFTER_FALL
         algorithm.move_to(self._beyond(now, before, 0.0))
         return algorithm.evaluate()
 

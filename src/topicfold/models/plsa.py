@@ -43,11 +43,15 @@ class PLSA(SidedModel, StreamedModel):
     theta_step_ : ThetaStep
         The θ-step with what it has learned; missing in plain PLSA.
     kkt_residual_ : float
-        Of plain PLSA: the most that another EM step would change a document's share of
-        a topic or a topic's of a word by, 0 at a maximum of the likelihood. Plain PLSA
-        goes on until the likelihood changes by at most `tol` of itself *and* a pass
-        moves at most ten times `tol` of a mixture in the mean: the likelihood may rise
-        little while mixtures still move.
+        How far the fit is from a maximum of its objective: the largest residual of the
+        conditions of a maximum, as a share of a document or topic. In plain PLSA it is
+        the most that another EM step would change a document's share of a topic or a
+        topic's of a word by. Missing where it is not known: with priors, sides, or a
+        step without `pull`. Plain PLSA and orthogonal topics go on until the objective
+        changes by at most `tol` of itself *and* a pass moves at most ten times `tol` of
+        a mixture in the mean: the likelihood may rise little while mixtures still move.
+        The papers' steps of LaplacianPLSA and LocallyConsistentPLSA are no maxima of
+        theirs, so it stays above zero there.
 
     See Also
     --------

@@ -254,6 +254,13 @@ class Step(Part):
         """Return the step's state of this fit (or None); parameters are checked."""
         return None
 
+    def pull(self, rows: Array, context: Context) -> Array | None:
+        """Return the rows times the gradient of `value` there; None if not known.
+
+        Of a step that needs all rows; `kkt_residual_` is made of it.
+        """
+        return None
+
 
 class ThetaStep(Step):
     """Plain θ-step of PLSA: ``θ_dk ∝ N_dk + pseudo_count``. Base of the others.
@@ -350,9 +357,13 @@ class PhiStep(Step):
     normalized : bool
         Whether `update` returns topics that sum to one, which are then not
         normalised again.
+    extrapolates : bool
+        Whether passes may be extrapolated: `update` never lowers the objective, from
+        any topics, and keeps nothing from one pass to the next.
     """
 
     needs_all_words: bool = False
+    extrapolates: bool = False
 
     def update(self, counts: Array, topics: Array, context: Context) -> Array:
         """Return new rows, not negative, from expected counts N_wk.

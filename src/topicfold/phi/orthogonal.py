@@ -49,6 +49,7 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
 
     needs_all_words = True
     normalized = True
+    extrapolates = True
     weight: Annotated[float, NOT_NEGATIVE]
     paper_lambda: Annotated[float | None, NOT_NEGATIVE]
     eta: Annotated[float, AT_LEAST_ONE]
@@ -104,6 +105,15 @@ class OrthogonalPhi(DeclaredParameters, PhiStep):
         if self.eta > 1.0:
             value += self.pseudo_count * log_sum(topics, context)
         return value
+
+    def pull(self, rows: Array, context: Context) -> Array | None:
+        """``−λ φ · ∂O/∂φ``; None with a prior."""
+        if self.eta > 1.0:
+            return None
+        strength: float = context.state
+        others = rows.sum(axis=1, keepdims=True) - rows
+        pull: Array = -2.0 * strength * rows * others
+        return pull
 
 
 def overlap(topics: Array) -> float:

@@ -73,6 +73,10 @@ class GraphOperator:
         self._run(smooth_rows, *self._edges, self.degrees, wide, steps, out)
         return self._plain(out)
 
+    def laplacian(self, theta: Array) -> Array:
+        """Return ``L θ``."""
+        return self.degrees[:, None] * theta - self.neighbor_sums(theta)
+
     def neighbor_sums(self, theta: Array) -> Array:
         """Return ``W θ``."""
         (wide,) = self._wide(theta)
@@ -219,7 +223,19 @@ class GraphTheta(DeclaredParameters, ThetaStep):
             return 0.0
         return -state.strength * self._penalty(theta, state.operator)
 
+    def pull(self, rows: Array, context: Context) -> Array | None:
+        """``−λ θ · ∂penalty/∂θ``; None on a GPU."""
+        if on_device(rows):
+            return None
+        state: GraphState = context.state
+        gradient: Array = self._gradient(rows, state.operator)
+        return -state.strength * gradient
+
     def _penalty(self, theta: Array, operator: Any) -> float:
+        raise NotImplementedError
+
+    def _gradient(self, theta: Array, operator: Any) -> Any:
+        """Return ``θ · ∂penalty/∂θ``."""
         raise NotImplementedError
 
 
@@ -341,6 +357,9 @@ class LaplacianTheta(GraphTheta):
     def _penalty(self, theta: Array, operator: Any) -> float:
         return float(operator.edge_products(theta, theta))
 
+    def _gradient(self, theta: Array, operator: Any) -> Any:
+        return 2.0 * theta * operator.laplacian(theta)
+
 
 class LocallyConsistentTheta(GraphTheta):
     """θ-step of LTM: linear equations that pull each document to its neighbours.
@@ -400,6 +419,10 @@ class LocallyConsistentTheta(GraphTheta):
 
     def _penalty(self, theta: Array, operator: Any) -> float:
         return float(operator.divergence(theta))
+
+    def _gradient(self, theta: Array, operator: Any) -> Any:
+        logs = np.log(np.maximum(theta, FLOOR))
+        return theta * operator.laplacian(logs) + operator.laplacian(theta)
 
 
 # Probability below which two topics' shares count as equally absent.
