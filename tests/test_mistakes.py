@@ -228,7 +228,7 @@ COMMANDS = {
     "fit 'red fox' -k 2 -o n": "red fox does not exist. Give a file or a folder",
     "fit t.csv --label text -o n": "'text' is the column of the text",
     "fit t.csv --prevalence 'party + stars' -o n": "a formula begins with ~. Give",
-    "fit texts.txt -k 2 --device gpu -o n": "must be a str among {'cpu', 'cuda'}",
+    "fit texts.txt -k 2 --device gpu -o n": "The 'device' parameter of LDA must be",
     "fit texts.txt -k 2 --ngrams two -o n": "Give the longest run of words",
     "fit t.csv -k 2 --embeddings t.csv -o n": "give a file of NumPy, FILE.npy",
     "transform texts.txt m": "give the folder of a saved model",

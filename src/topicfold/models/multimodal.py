@@ -243,7 +243,10 @@ class MultimodalLDA(SidedLDA):
                 raise DataError(f"known has no counts of {missing[0]!r}. Give both.")
             pairs = {one: self._views(one, matrix) for one, matrix in named.items()}
             if len({part.shape for part in pairs.values()}) > 1:
-                raise DataError("the matrices of known have different numbers of rows.")
+                raise DataError(
+                    "the matrices of known have different numbers of rows. Give the "
+                    "same documents in both, in one order."
+                )
             usual = {one: _mean(part) for one, part in pairs.items()}
             metric = _metric([_joined(p, usual[one]) for one, p in pairs.items()])
         rows = _joined(views, usual[name]) @ metric
