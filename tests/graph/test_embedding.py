@@ -134,7 +134,7 @@ def test_a_graph_of_embeddings(rows):
 
 def test_a_graph_says_what_it_compares(rows):
     X = np.ones((700, 3))
-    with pytest.raises(DataError, match=r"needs them: fit\(X, embeddings="):
+    with pytest.raises(DataError, match=r"needs embeddings: fit\(X, embeddings="):
         NeighborGraph(of="embeddings").build(X)
     with pytest.raises(DataError, match="compares words, so embeddings would have no"):
         NeighborGraph(of="words").build(X, embeddings=rows)
@@ -165,3 +165,26 @@ def test_tensors_are_read():
             return np.eye(2, dtype=np.float32)
 
     np.testing.assert_array_equal(check_embeddings(Tensor(), 2), np.eye(2))
+
+
+@pytest.mark.parametrize("length", [1, 40, 400])
+def test_neighbours_of_both_kinds(rows, length):
+    """Those by words have n / (n + 40) of the weight in texts of n words."""
+    rng = np.random.default_rng(0)
+    X = length * np.eye(20)[rng.integers(0, 20, len(rows))]
+    build = {"embeddings": rows}
+    joined = NeighborGraph(4, of="both").build(X, **build).toarray()
+    words, _ = NeighborGraph(4).index(X).query_among(None, 4)
+    vectors, _ = EmbeddingIndex(rows).query(None, 4)
+    expected = np.zeros_like(joined)
+    share = length / (length + 40)
+    for near, part in ((words, share), (vectors, 1 - share)):
+        weights = np.zeros_like(expected)
+        compared = normalize(np.log1p(X)) if near is words else normalize(rows)
+        for row, found in enumerate(near):
+            kept = found[found >= 0]
+            weights[row, kept] = compared[kept] @ compared[row]
+        expected += part * normalize(weights, "l1")
+    np.testing.assert_allclose(joined, np.maximum(expected, expected.T), atol=1e-5)
+    with pytest.raises(DataError, match=r'of="both"\) needs embeddings'):
+        NeighborGraph(of="both").build(X)

@@ -186,7 +186,7 @@ def test_models_that_take_none_say_so(texts):
         LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
     with pytest.raises(DataError, match="compares words, so embeddings"):
         LaplacianPLSA(5, graph=NeighborGraph(of="words")).fit(X, embeddings=E)
-    with pytest.raises(DataError, match="needs them: fit"):
+    with pytest.raises(DataError, match="needs embeddings: fit"):
         LaplacianPLSA(5, graph=NeighborGraph(of="embeddings")).fit(X)
 
 
@@ -203,3 +203,31 @@ def test_a_classifier_joins_documents_by_embeddings(texts, tmp_path):
     model.save(tmp_path / "model")
     again = topicfold.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(X[400:], embeddings=E[400:]), found)
+
+
+@pytest.mark.parametrize("model", GRAPHS)
+def test_a_graph_of_words_and_embeddings(model, texts, tmp_path):
+    X, E, y = texts
+    both = fitted(model, texts, graph=NeighborGraph(of="both"))
+    new = both.transform(X[400:], embeddings=E[400:])
+    assert clustering_nmi(y[400:], new.argmax(axis=1)) > 0.9
+    one = np.vstack([both.transform(X[[d]], embeddings=E[[d]]) for d in (400, 499)])
+    np.testing.assert_allclose(one, new[[0, 99]], atol=1e-6)
+    edges = both.edges_to(X[400:], E[400:])
+    assert edges.sum(axis=1).max() == pytest.approx(1.0)
+    both.save(tmp_path / "model")
+    again = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(X[400:], embeddings=E[400:]), new)
+    with pytest.warns(DataWarning, match="was fitted with embeddings"):
+        both.transform(X[400:])
+
+
+def test_few_labels_join_documents_by_words_and_vectors(texts):
+    X, E, y = texts
+    labels = np.where(np.arange(500) < 60, y, -1)
+    model = TopicClassifier(random_state=0, cv=0).fit(X, labels, embeddings=E)
+    assert model.model_.models_[0].graph.of == "both"
+    assert (model.predict(X, embeddings=E) == y).mean() > 0.95
+    own = LocallyConsistentPLSA(5, random_state=0)
+    model = TopicClassifier(own, random_state=0, cv=0).fit(X, labels, embeddings=E)
+    assert "both" not in str(model.get_params())

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from topicfold import Topics
+from topicfold import LocallyConsistentPLSA, NeighborGraph, Topics
 from topicfold.exceptions import DataError, DataWarning
 
 SEA, SKY = "fish wave boat salt net tide", "bird cloud wind star sun rain"
@@ -252,3 +252,18 @@ def test_phrases_where_common_words_were_left_out(texts):
     topics.fitted_.text["left_out"] = ["everywhere"]  # as found in many longer texts
     topics.rename("phrases")
     assert all(len(row["name"].split()) == 2 for row in topics.table())
+
+
+@pytest.mark.parametrize("by_both", [False, True])
+def test_a_model_that_keeps_its_words_goes_on_after_an_update(texts, tmp_path, by_both):
+    model = LocallyConsistentPLSA(transform_neighbors=True)
+    known, asked = {}, {}
+    if by_both:
+        model.set_params(graph=NeighborGraph(of="both"))
+        known = {"embeddings": Encoder().encode(texts)}
+        asked = {"embeddings": Encoder().encode(["fish net"])}
+    topics = Topics(2, model, min_df=1).fit(texts, **known)
+    expected = topics.transform(["fish net"], **asked)
+    topics.update(["fish net"], **asked).save(tmp_path / "model")
+    again = Topics.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(["fish net"], **asked), expected)

@@ -54,7 +54,7 @@ from topicfold.core.labels import check_two_classes, class_numbers
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.graph.build import graph_trust
+from topicfold.graph.build import NeighborGraph, graph_trust
 from topicfold.models.base import TopicModel, already_warned, check_counts, save_fitted
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
@@ -327,6 +327,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         if directions is not None:
             directions = directions.astype(np.float32)
         by_vectors = given is not None and self._takes_embedding_graph()
+        if by_vectors and self.model is None:
+            self.model_.model.set_params(graph=NeighborGraph(of="both"))
         fitted = self.model_.fit(X, codes, embeddings=given if by_vectors else None)
         starts = fitted.models_
         roots, first = Roots([start.doc_topics_ for start in starts]), starts[0]

@@ -47,6 +47,9 @@ from topicfold.graph.neighbors import (
 MAX_LABEL_EDGES = 100  # default: a class of 101 labelled documents is still a clique
 LARGE_CORPUS = 200_000  # documents from which approximate neighbours are suggested
 LARGEST_WEIGHT = 1e20  # of an edge that a user gives
+# Words from which the neighbours of a text by its words count as much as those by its
+# embedding (benchmarks/results/embeddings.md).
+TELLING_WORDS = 40.0
 _logger = logging.getLogger("topicfold")
 
 
@@ -227,6 +230,21 @@ def _directed(
     )
 
 
+def _word_share(X: Any) -> float:
+    """Return how much neighbours by words count beside those by embeddings."""
+    counts = check_counts(X, "X")
+    length = float(counts.sum()) / max(counts.shape[0], 1)
+    return length / (length + TELLING_WORDS)
+
+
+def _joined(
+    by_words: sp.csr_array, by_vectors: sp.csr_array, share: float
+) -> sp.csr_array:
+    """Return edges of both kinds; a row sums to 1, less where one kind is missing."""
+    words, vectors = (normalize(edges, norm="l1") for edges in (by_words, by_vectors))
+    return sp.csr_array(share * words + (1.0 - share) * vectors)
+
+
 def add_label_edges(
     graph: sp.csr_array,
     labels: NDArray[np.int64],
@@ -281,9 +299,11 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     ----------
     n_neighbors : int, default=10
         Neighbours per document; cut to one less than there are documents.
-    of : {"words", "embeddings"} or None, default=None
+    of : {"words", "embeddings", "both"} or None, default=None
         What is compared. None: embeddings where there are some, else words. Embeddings
         are compared by their cosines, which `metric` and `sublinear_tf` do not change.
+        ``"both"``: a document has neighbours of both kinds, whose weights sum to 1;
+        those by words have ``n / (n + 40)`` of it in texts of n words.
     metric : {"cosine", "intersection", "kl"} or callable, default="cosine"
         Which documents are near, the `similarity` of `NeighborIndex`.
     edge_weights : {"binary", "similarity"}, default="similarity"
@@ -306,7 +326,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     _unsaved_parameters = ("metric",)  # a callable has no place in a file
 
     n_neighbors: Annotated[int, whole(1)]
-    of: Annotated[str | None, StrOptions({"words", "embeddings"})]
+    of: Annotated[str | None, StrOptions({"words", "embeddings", "both"})]
     metric: Annotated[Any, StrOptions(set(SIMILARITIES)), callable]
     edge_weights: Annotated[str, StrOptions({"binary", "similarity"})]
     sublinear_tf: bool
@@ -361,10 +381,14 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
         if given is None and self._by_embeddings(embeddings):
             rows = check_embeddings(embeddings, n_documents)
-            near, similar = EmbeddingIndex(rows).query(None, n_neighbors, n_jobs=n_jobs)
-            if self.edge_weights == "binary":
-                similar = np.ones_like(similar)
-            given = symmetrized(_directed(near, similar, n_documents))
+            near = EmbeddingIndex(rows).query(None, n_neighbors, n_jobs=n_jobs)
+            edges = self._edges(*near, n_documents)
+            if self.of == "both":
+                index = NeighborIndex(counts, similarity=self.metric)
+                near = index.query_among(None, n_neighbors, n_jobs=n_jobs)
+                by_words = self._edges(*near, n_documents)
+                edges = _joined(by_words, edges, _word_share(X))
+            given = symmetrized(edges)
         if given is None:
             return document_graph(
                 counts,
@@ -384,9 +408,10 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
 
     def _by_embeddings(self, embeddings: Any) -> bool:
         """Whether documents are compared by embeddings; refuse what has no effect."""
-        if self.of == "embeddings" and embeddings is None:
+        if self.of in ("embeddings", "both") and embeddings is None:
             raise DataError(
-                'NeighborGraph(of="embeddings") needs them: fit(X, embeddings=...).'
+                f'NeighborGraph(of="{self.of}") needs embeddings: fit(X, '
+                "embeddings=...)."
             )
         if self.of == "words" and embeddings is not None:
             raise DataError(
@@ -413,10 +438,26 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         (n_new, n_documents), have the nearest first.
         """
         compared = self._compared(X) if index.of_words else X
-        found, similar = index.query(compared, self.n_neighbors, n_jobs=n_jobs)
+        found = index.query(compared, self.n_neighbors, n_jobs=n_jobs)
+        return self._edges(*found, index.n_documents)
+
+    def near_both(
+        self, training: Any, rows: Any, X: Any, embeddings: Any, n_jobs: int | None
+    ) -> sp.csr_array:
+        """Return edges of new documents to training ones, by words and by vectors.
+
+        `training` and `rows` are the counts and the embeddings of the latter.
+        """
+        by_words = self.near(self.index(training), X, n_jobs=n_jobs)
+        by_vectors = self.near(EmbeddingIndex(rows), embeddings, n_jobs=n_jobs)
+        return _joined(by_words, by_vectors, _word_share(training))
+
+    def _edges(
+        self, near: NDArray[np.int64], similar: NDArray[Any], n_documents: int
+    ) -> sp.csr_array:
         if self.edge_weights == "binary":
             similar = np.ones_like(similar)
-        return _directed(found, similar, index.n_documents)
+        return _directed(near, similar, n_documents)
 
     def _compared(self, X: Any) -> sp.csr_array:
         """Return what neighbours are searched by."""

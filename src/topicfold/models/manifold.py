@@ -113,8 +113,12 @@ class GraphPLSA(PLSA):
             rows = check_embeddings(
                 embeddings, X.shape[0], n_dimensions=self.embeddings_.shape[1]
             )
-            embedded = EmbeddingIndex(self.embeddings_)
-            return self._neighbors().near(embedded, rows, n_jobs=self.n_jobs)
+            neighbors = self._neighbors()
+            if neighbors.of == "both":
+                known = self.training_counts_, self.embeddings_
+                return neighbors.near_both(*known, X, rows, self.n_jobs)
+            index: Any = EmbeddingIndex(self.embeddings_)
+            return neighbors.near(index, rows, n_jobs=self.n_jobs)
         if not hasattr(self, "training_counts_"):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with transform_neighbors="
@@ -167,10 +171,13 @@ class GraphPLSA(PLSA):
         super()._check_loaded()
         if not hasattr(self, "doc_topics_"):
             return
-        n_documents = len(self.doc_topics_)
+        n_documents, rows = len(self.doc_topics_), getattr(self, "embeddings_", None)
+        n_known = n_documents  # fewer where documents came later
+        for seen in (rows, getattr(self, "training_counts_", None)):
+            n_known = min(n_known, getattr(seen, "shape", (0,))[0] or n_known)
         expected = {
             "graph_": (n_documents, n_documents),
-            "training_counts_": (n_documents, self.n_features_in_),
+            "training_counts_": (n_known, self.n_features_in_),
         }
         for name, shape in expected.items():
             matrix: Any = getattr(self, name, None)
@@ -183,10 +190,9 @@ class GraphPLSA(PLSA):
         strength = getattr(self, f"{self._adapted}_", 1.0)
         if not isinstance(strength, float) or not strength >= 0:
             raise ValueError(f"{self._adapted}_ is {strength!r}, not a strength")
-        rows = getattr(self, "embeddings_", None)
         if rows is None:
             return
-        if not isinstance(rows, np.ndarray) or len(rows) > n_documents:
+        if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) > n_known:
             raise ValueError("embeddings_ has more rows than there are documents")
         check_embeddings(rows, len(rows))
 
@@ -210,7 +216,8 @@ class GraphPLSA(PLSA):
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         embeddings = getattr(self, "embeddings_", None)
-        if self.transform_neighbors and embeddings is None:
+        by_words = embeddings is None and self.transform_neighbors
+        if by_words or self._neighbors().of == "both":
             self.training_counts_ = X.copy()
         given = None if isinstance(self.graph, NeighborGraph) else self.graph
         self.graph_ = self._neighbors().build(
