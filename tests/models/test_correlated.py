@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Correlated and structural topics: what is planted is found, on new documents too."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,6 +13,7 @@ from topicfold import CorrelatedLDA, StructuralLDA, load
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.initial import spectral_topics
+from topicfold.theta.logistic_normal import Known
 
 
 def planted(n_documents=500, seed=0, together=0.8, shift=0):
@@ -220,3 +223,12 @@ def test_correlated_topics_explain_new_words_as_lda_does():
     fit, new = X[:550], X[550:]
     lda = LDA(4, random_state=0).fit(fit).perplexity(new)
     assert CorrelatedLDA(4, random_state=0).fit(fit).perplexity(new) < 1.01 * lda
+
+
+def test_words_of_some_documents_travel_alone():
+    words = sparse.random(40, 9, 0.3, "csr", random_state=0)
+    known = Known(np.ones((40, 1)), lambda: words)[10:30][::2]
+    sent = pickle.loads(pickle.dumps(known))
+    assert sent.words().shape == (10, 9)
+    assert (sent.words() != words[10:30:2]).nnz == 0
+    assert pickle.loads(pickle.dumps(Known(np.ones((2, 1))))).words is None

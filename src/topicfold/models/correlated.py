@@ -139,7 +139,8 @@ class CorrelatedLDA(PLSA):
         step = self._theta_step()
         context = Context.of(engine, np.zeros((engine.n_terms, self._size)))
         data = step.check(side_data.get("prevalence"), context)
-        data = Known(data.design, _sampled_words(seen, self._size))
+        words = _sampled_words(seen, self._size)
+        data = Known(data.design, lambda: words)
         best = self._best_start(X, seen, engine, step, data)
         self.theta_step_: ThetaStep = best.theta_step
         self._learn(best)
@@ -596,7 +597,7 @@ def _count(names: list[Any], name: str) -> int:
     return sum(str(one) == name for one in names)
 
 
-def _sampled_words(X: Any, n_topics: int) -> sparse.csr_matrix | None:
+def _sampled_words(X: Any, n_topics: int) -> sparse.csr_matrix:
     """Return the words of the documents whose covariances are taken, others empty."""
     every = sampled_every(X.shape[0], n_topics)
     chosen = np.arange(0, X.shape[0], every)

@@ -16,6 +16,7 @@ known, which expected counts alone cannot tell.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -53,14 +54,26 @@ SETTLED = 5e-4
 
 @dataclass
 class Known:
-    """What is known of some documents: rows of the design, and words of a few."""
+    """What is known of some documents: rows of the design, and words of a few.
+
+    `words` returns them: most passes need none, and take no rows of them.
+    """
 
     design: Matrix
-    words: sparse.csr_matrix | None = None
+    words: Callable[[], sparse.csr_matrix] | None = None
 
     def __getitem__(self, rows: Any) -> Known:
-        words = None if self.words is None else self.words[rows]
-        return Known(self.design[rows], words)
+        words = self.words
+        taken = None if words is None else lambda: words()[rows]
+        return Known(self.design[rows], taken)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the words of these documents alone to another process."""
+        return _with_words, (self.design, None if self.words is None else self.words())
+
+
+def _with_words(design: Matrix, words: sparse.csr_matrix | None) -> Known:
+    return Known(design, None if words is None else lambda: words)
 
 
 def sampled_every(n_documents: int, n_topics: int) -> int:
@@ -228,7 +241,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         plain = to_numpy(counts[sampled]).sum(axis=1, dtype=np.float64)
         topics, words = np.zeros((1, size)), None
         if context.data is not None and context.data.words is not None:
-            words, plain = context.data.words[sampled], np.zeros(len(shares))
+            words, plain = context.data.words()[sampled], np.zeros(len(shares))
             topics = to_numpy(context.topics).astype(np.float64)
             places = np.argsort(context.word_order)
             words = words.indptr, places[words.indices], words.data
@@ -262,7 +275,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         """Return ``log N(η; xΓ, Σ)`` of these rows, with their covariances."""
         precision = self._precision()
         rest = natural(theta) - self._design(context) @ self.gamma_
-        squares = float(np.einsum("di,ij,dj->", rest, precision, rest, optimize=True))
+        squares = float(np.vdot(rest @ precision, rest))
         effects = self.gamma_.T @ self._penalty() @ self.gamma_ / self.n_documents_
         each = np.linalg.slogdet(self.sigma_)[1]
         each += np.sum(precision * (self.laplace_ + effects))
@@ -335,7 +348,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             chances = weights[X.indices[lo:hi]] @ shares[d]
             value += float(X.data[lo:hi] @ np.log(np.maximum(chances, 1e-300)))
         rest = natural(theta) - data.design @ self.gamma_
-        squares = np.einsum("di,ij,dj->", rest, precision, rest, optimize=True)
+        squares = np.vdot(rest @ precision, rest)
         log_size = len(rest) * np.linalg.slogdet(self.sigma_)[1]
         return float(value - 0.5 * (squares + log_size))
 
