@@ -205,8 +205,10 @@ def page(rows: list[dict[str, Any]], install: list[str]) -> list[str]:
         "## The first calls",
         "",
         "Seconds of CPU of the first call in a process, beside the import: with an "
-        "empty cache of kernels (cold) and with the cache that this left (warm). "
-        "Written by `python -m benchmarks.first_minute --write`.",
+        "empty cache of kernels (cold) and with the cache that this left (warm), with "
+        f"a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores. Written by "
+        "`python -m benchmarks.first_minute --write`, or with `--calls` this part "
+        "alone.",
         "",
         "| first call | cold s | of it compiling s | functions compiled | "
         "times said | warm s |",
@@ -231,8 +233,16 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the results page")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--corpora", type=Path, help="folder with 20news_bydate_raw")
+    parser.add_argument(
+        "--calls", action="store_true", help="keep the page's part on the installation"
+    )
     options = parser.parse_args()
-    install = install_page(*from_install(options.corpora))
+    if options.calls:
+        text = (RESULTS / "first_minute.md").read_text(encoding="utf-8")
+        begin, end = text.index("## From pip"), text.index("## The first calls")
+        install = [*text[begin:end].rstrip().splitlines(), ""]
+    else:
+        install = install_page(*from_install(options.corpora))
     print("\n".join(install), flush=True)
     rows = []
     for case in options.cases:
@@ -245,7 +255,8 @@ def main() -> None:
     lines = page(rows, install)
     print("\n".join(lines))
     if options.write:
-        (RESULTS / "first_minute.md").write_text("\n".join(lines) + "\n")
+        text = "\n".join(lines) + "\n"
+        (RESULTS / "first_minute.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def strength(shares: Matrix, expected: Matrix, lengths: Matrix) -> float:
 
 
 class Features(DeclaredParameters, Side):
-    """What is known of documents moves their prior: its mean is linear in features.
+    """Features of documents, which change their prior: its mean is linear in them.
 
     See the module for the equations. Numbers are scaled to variance one (two values: to
     0 and 1), categories have a column each; names in a list share the weight of their
@@ -278,7 +278,7 @@ class Features(DeclaredParameters, Side):
         return self.feature_names_[1:], self.effects_[1:] / units
 
     def expected(self, design: Any) -> Matrix:
-        """Return the mixtures that features alone lead to expect, α_d / α_d·."""
+        """Return the expected mixtures, given the features alone: α_d / α_d·."""
         return expected_shares(design, self.effects_, self.mean_)
 
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:

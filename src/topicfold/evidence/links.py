@@ -80,7 +80,7 @@ class LinkData:
 
 
 class Links(DeclaredParameters, Side):
-    """Relational topics: mixtures that say which documents are linked.
+    """Relational topics: mixtures that predict which documents are linked.
 
     Data
     ----

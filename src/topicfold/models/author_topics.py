@@ -128,7 +128,7 @@ class AuthorTopics(SidedLDA):
         return self._side(Authors).similar(name, n)
 
     def expected_topics(self, authors: Any) -> NDArray[np.float64]:
-        """Return the mixtures that authors alone lead to expect.
+        """Return the expected mixtures of documents, given their authors alone.
 
         Parameters
         ----------

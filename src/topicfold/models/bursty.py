@@ -30,7 +30,7 @@ LEFT_OUT, FEWEST, USUAL_STRENGTH = 0.2, 20, 100.0
 
 
 class BurstyLDA(SidedLDA):
-    """LDA whose documents have words of their own in every topic.
+    """LDA for repeated words: every document has its own version of each topic.
 
     ``φ_dk ~ Dirichlet(s φ_k)``, ``p(w|d) = Σ_k θ_dk φ_dkw``: two documents of a topic
     differ in which of its words they repeat (DCM-LDA). Topics φ are LDA's; one strength

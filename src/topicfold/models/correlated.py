@@ -345,7 +345,7 @@ class CorrelatedLDA(PLSA):
 
 
 class StructuralLDA(CorrelatedLDA):
-    """Structural topic model: covariates move topics, groups word them differently.
+    """Structural topic model: covariates change topic shares, groups their words.
 
     ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say of a topic, depends on
     covariates. With *content*, the words of a topic depend on a group of documents:
@@ -522,7 +522,7 @@ class StructuralLDA(CorrelatedLDA):
         *,
         vocabulary: Sequence[str] | None = None,
     ) -> tuple[list[str], list[str]]:
-        """Return the words of a topic that two groups use most unlike each other.
+        """Return the words of a topic that distinguish two groups most.
 
         By the difference of their shares of the topic.
 

@@ -38,7 +38,7 @@ class FeatureEffect(NamedTuple):
 
 
 class FeatureLDA(SidedLDA):
-    """LDA with a prior that knows features: they say which topics to expect.
+    """LDA whose prior depends on features of documents, which predict their topics.
 
     ``α_d = s m_d``, and the mean m_d is linear in what is known of a document (year,
     source, author), before a word is read. Numbers are scaled, categories encoded (an
@@ -149,7 +149,7 @@ matrix, optional
         ]
 
     def expected_topics(self, features: Any) -> NDArray[np.float64]:
-        """Return the mixtures that features alone lead to expect, E[θ_d | x_d].
+        """Return the expected mixtures, given the features alone: E[θ_d | x_d].
 
         Parameters
         ----------

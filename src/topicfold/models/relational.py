@@ -38,7 +38,7 @@ WEIGHTS = 0.01, 0.03, 0.1, 0.3
 
 
 class RelationalLDA(SidedLDA):
-    """LDA whose topics say which documents are linked: citations, replies, friends.
+    """LDA whose topics predict which documents are linked: citations, replies, friends.
 
     The more of the same topics two documents have, the likelier is a link, and links
     draw documents to the same topics (:class:`~topicfold.evidence.Links`). Links of new

@@ -483,7 +483,7 @@ def _setter(method: str) -> Callable[..., Any]:
 
     set_request.__name__ = f"set_{method}_request"
     set_request.__qualname__ = f"SidedModel.set_{method}_request"
-    set_request.__doc__ = f"""Say which data of sides routing gives to `{method}`.
+    set_request.__doc__ = f"""Choose which side data routing passes to `{method}`.
 
         Parameters
         ----------

@@ -371,7 +371,7 @@ class SupervisedLDA(SidedLDA):
     def topic_effects(
         self, vocabulary: Sequence[str] | None = None, *, n_words: int = 8
     ) -> list[TopicEffect]:
-        """Return what each topic says of the response, the largest coefficient first.
+        """Return the effect of each topic on the response, largest first.
 
         Parameters
         ----------

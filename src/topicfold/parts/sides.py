@@ -147,7 +147,7 @@ class Side(Part):
     _numbers: ClassVar[tuple[str, ...]] = ()
 
     def n_topics(self, data: Any, context: Context) -> int | None:
-        """Return how many topics the model must have; None if the side does not care.
+        """Return how many topics the model must have; None if any number will do.
 
         ``context.n_topics`` is what the user asked for, or 0.
         """

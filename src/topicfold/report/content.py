@@ -402,7 +402,9 @@ def library_versions() -> tuple[tuple[str, str], ...]:
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "default" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _short(value: Any, digits: int = 5) -> float:

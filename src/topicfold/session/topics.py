@@ -84,7 +84,7 @@ _COUNTING = (
 
 
 class Topics(TransformerMixin, BaseEstimator):
-    """Topics of texts: fit, look, search, edit, apply, save.
+    """Topics of texts: fit, view, search, edit, apply and save them.
 
     It counts the words, fits a model and keeps the documents beside it. Printed, it is
     a table of its topics; in a notebook too. It is also a scikit-learn transformer from
@@ -322,7 +322,7 @@ class Topics(TransformerMixin, BaseEstimator):
         embeddings: Any = None,
         **columns: Any,
     ) -> Self:
-        """Take in more documents; topics keep their numbers, names and edits.
+        """Add documents; topics keep their numbers, names and edits.
 
         Documents that are already there keep their mixtures. The topics learn from the
         new documents, new words included, and weigh them against all that they learned

@@ -10,7 +10,8 @@ function pairTable(pairs) {
 }
 
 function brief(value) {
-  return Math.abs(value) >= 1e5 ? value.toExponential(2).replace("e+", "e") : String(Number(value.toPrecision(5)));
+  if (Math.abs(value) < 1e5) return String(Number(value.toPrecision(5)));
+  return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 }).format(value);
 }
 
 export function showFit(report, box) {
