@@ -3,8 +3,8 @@
 
     python .ci/tasks.py REPOSITORY
 
-Runs in an empty folder, in an environment with topicfold and its extras effects and
-plot. The articles are docstrings of Python's own library, in a file as a spreadsheet
+Runs in an empty folder, in an environment with topicfold and the extras that the page
+names. The articles are docstrings of Python's own library, in a file as a spreadsheet
 writes it: with semicolons, a byte order mark, Windows' line ends and quoted line
 breaks. Lines of Python are executed one task after the other, commands by the shell.
 """
