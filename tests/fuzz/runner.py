@@ -20,6 +20,7 @@ import gc
 import json
 import mmap
 import os
+import re
 import resource
 import select
 import signal
@@ -371,29 +372,40 @@ where there are checksums, as they were written. A hang is more than 10 s of pro
 time for one file. A foreign error is one of another library.
 
 Made by `make fuzz SECONDS=inf FUZZ_ARGS="--count 1000000 --record fuzz.jsonl --page
-../benchmarks/results/fuzz.md"`, which continues where it was stopped; `--count 0`
-writes the page alone.
+../benchmarks/results/fuzz.md"`, which continues where it was stopped and keeps the rows
+of earlier records; `--count 0` writes the page alone.
 """
 
 
-def page(lines: list[dict[str, Any]]) -> str:
-    """Return the page of a record: all files, by code, target and damage."""
+def page(lines: list[dict[str, Any]], before: str = "") -> str:
+    """Return the page of a record: all files, by code, target and damage.
+
+    Rows of a page that was there before are kept, unless the record has their code.
+    """
     findings = from_record(lines)
-    seen: dict[str, list[dict[str, Any]]] = {}
+    seen: dict[str, tuple[int, int]] = {}
+    for name, *numbers in re.findall(
+        r"(?m)^\| ([0-9a-f]{8}) \| (\S+) \| (\d+) \|$", before
+    ):
+        seen[name] = int(numbers[0].replace(",", "")), int(numbers[1])
+    own = {line["code"]: (0, 0) for line in lines}
     for line in lines:
-        seen.setdefault(line["code"], []).append(line)
+        files, problems = own[line["code"]]
+        files += line["stop"] - line["first"]
+        own[line["code"]] = files, problems + len(line["problems"])
+    seen = {name: seen[name] for name in seen if name not in own} | own
     rows = ["| code (checksum) | files | findings |", "| --- | ---: | ---: |"]
-    for name, own in seen.items():
-        files = sum(line["stop"] - line["first"] for line in own)
-        problems = sum(len(line["problems"]) for line in own)
-        rows.append(f"| {name} | {files:,} | {problems} |")
+    rows += [f"| {name} | {n:,} | {problems} |" for name, (n, problems) in seen.items()]
+    files, problems = (sum(numbers) for numbers in zip(*seen.values(), strict=True))
     return "\n".join(
         (
             PAGE,
-            f"**{findings.total():,} files, {len(findings.problems)} findings.** By "
-            "the code that read them; what a row found is mended in a later one:\n",
+            f"**{files:,} files, {problems} findings.** By the code that read them; "
+            "what a row found is mended in a later one:\n",
             *rows,
             "",
+            f"What became of the {findings.total():,} files of the last round, by "
+            "damage and by target:\n",
             findings.table("damage"),
             "",
             findings.table("target"),
@@ -451,7 +463,8 @@ def main() -> int:
             sys.stdout.write(f"{again}: {problem['kind']}: {problem['what']}\n")
     if options.page:
         lines = [] if options.record is None else read_record(options.record)
-        options.page.write_text(page(lines), encoding="utf-8")
+        before = options.page.read_text("utf-8") if options.page.exists() else ""
+        options.page.write_text(page(lines, before), encoding="utf-8")
     return 1 if findings.problems else 0
 
 

@@ -8,6 +8,7 @@ threads cannot be forked safely.
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,16 @@ def test_a_round_goes_on_where_its_record_ends(tmp_path):
         assert sum(n for line in own for *_, n in line["outcomes"]) == 25
     assert "**50 files, 0 findings.**" in page.read_text("utf-8")
     assert "| all | 50 |" in page.read_text("utf-8")
+    # Another record: what the page has of other code stays, what it has of this is new.
+    row = re.search(r"(?m)^\| [0-9a-f]{8} \| 50 \| 0 \|$", page.read_text("utf-8"))
+    other = "| 0123abcd | 1,000 | 3 |"
+    page.write_text(page.read_text("utf-8").replace(row[0], f"{other}\n{row[0]}"))
+    record.unlink()
+    fuzz(*options, "--count", "10")
+    found = page.read_text("utf-8")
+    assert "**1,010 files, 3 findings.**" in found
+    assert f"{other}\n{row[0].replace('50', '10')}" in found
+    assert "What became of the 10 files" in found
 
 
 @pytest.fixture
