@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from fuzz.models import fitted
 
-from topicfold import MultimodalLDA
+from topicfold import LDA, MultimodalLDA
 from topicfold.classify.linear_rule import LinearRule
-from topicfold.exceptions import ModelFileError
+from topicfold.evidence import Response
+from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence import load_estimator, save_estimator
 from topicfold.phi import OtherCounts
 
@@ -165,6 +166,18 @@ def test_a_step_with_a_table_for_a_number_is_refused(tmp_path):
     save_estimator(model, tmp_path)
     with pytest.raises(ModelFileError, match="not a number of tokens"):
         load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("value", [3, "0", [[0, 1]], [7], [0.5], [0, 1, 2], None])
+def test_a_background_that_is_not_some_topics_is_refused(tmp_path, value):
+    model = fitted("response")
+    model.sides_[0].background = value
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="background of a response is not a list"):
+        load_estimator(tmp_path)
+    side = Response(background=value, weight=1.0)
+    with pytest.raises(DataError, match="give numbers of topics, from 0 to 2"):
+        LDA(3, sides=[side]).fit(np.eye(4) + 1.0, response=np.arange(4.0))
 
 
 @pytest.mark.parametrize("value", ["classes", np.ones((12, 3)), -1.0])

@@ -178,11 +178,10 @@ class Response(DeclaredParameters, Side):
             targets, known = self._number_targets(data, context)
         held_out = np.zeros_like(known)
         if context.fitting:
-            wrong = [k for k in self.background if not 0 <= k < context.n_topics]
-            if wrong:
+            if not _are_topics(self.background, context.n_topics):
                 raise DataError(
-                    f"background has {wrong[0]}; give numbers of topics, from 0 to "
-                    f"{context.n_topics - 1}."
+                    f"background has {self.background!r}; give numbers of topics, from "
+                    f"0 to {context.n_topics - 1}, not of all of them."
                 )
             mean_length = float(context.lengths.mean())
             self.weight_ = mean_length if self.weight is None else float(self.weight)
@@ -473,6 +472,16 @@ class Response(DeclaredParameters, Side):
             raise ValueError("name_ of a response is not text")  # noqa: TRY004
         if not self.scale_ > 0:
             raise ValueError("scale_ of a response is not above 0")
+        if not _are_topics(self.background, n_topics):
+            raise ValueError("background of a response is not a list of topics")
+
+
+def _are_topics(numbers: Any, n_topics: int) -> bool:
+    """Tell whether these are numbers of topics, and not of all of them."""
+    if not isinstance(numbers, list | tuple | np.ndarray) or np.ndim(numbers) != 1:
+        return False
+    whole = all(isinstance(k, int | np.integer) for k in numbers)
+    return whole and {*numbers} < {*range(n_topics)}
 
 
 def assignments_of(counts: Array, context: Context) -> Matrix:
