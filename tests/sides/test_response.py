@@ -70,9 +70,7 @@ def test_evidence_comes_to_rest_at_the_derivative_of_the_value(kind, background)
 
 def test_background_is_a_list_of_topics():
     X, y = corpus("real", n_documents=20)
-    with pytest.raises(
-        DataError, match=r"background has .*4.*; give numbers"
-    ):
+    with pytest.raises(DataError, match=r"background has .*4.*; give numbers"):
         fitted("real", X, y, background=[4])
 
 
