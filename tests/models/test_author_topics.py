@@ -6,15 +6,18 @@ import pytest
 import sklearn
 from scipy import sparse
 from sides_support import planted
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, normalize
 
 import topicfold
 from topicfold import PLSA, AuthorTopics
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn.learner import Learner
+from topicfold.models.author_topics import word_sketches
 from topicfold.theta import Authors
+from topicfold.theta.authors import SKETCH
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
 
@@ -136,6 +139,41 @@ def test_similar_authors_share_topics(written):
     assert f"author {cosines[0].argmax():02d}" in [name for name, _ in found]
     with pytest.raises(DataError, match="Did you mean author 00"):
         model.similar_authors("Author 00")
+
+
+def test_authors_are_compared_by_mixtures_and_by_words(written):
+    X, names, *_ = written
+    model = AuthorTopics(4, **FEW).fit(X, authors=names)
+    side = model.sides_[0]
+    roots = np.sqrt(side.entity_topics_.astype(float))
+    mixtures = roots @ roots[[0]].T
+    words = side.word_places_ @ side.word_places_[[0]].T
+    name = model.author_names_[0]
+    for found, wanted in (
+        (model.similar_authors(name, 5), (mixtures + words).ravel() / 2),
+        (model.similar_authors(name, 5, words=False), mixtures.ravel()),
+    ):
+        wanted[0] = -1
+        best = np.argsort(-wanted, kind="stable")[:5]
+        assert [n for n, _ in found] == model.author_names_[best].tolist()
+        np.testing.assert_allclose([like for _, like in found], wanted[best], 1e-6)
+
+
+def test_sketches_of_words_have_the_cosines_of_words():
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 3000, 0.05, format="csr", random_state=rng)
+    X.data = np.ceil(5 * X.data)
+    X = sparse.csr_matrix(X + X[rng.permutation(60)])  # some are alike
+    members = np.stack([np.arange(60) // 2, np.arange(60)], axis=1)
+    found = word_sketches(X, members, 30)
+    weights = TfidfTransformer(smooth_idf=True).fit(X).idf_
+    rows = X.copy()
+    rows.data = np.log1p(rows.data)
+    rows = normalize(rows @ sparse.diags(weights))
+    sums = normalize(np.add.reduceat(rows.toarray(), np.arange(0, 60, 2), axis=0))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, rtol=1e-6)
+    gaps = (found @ found.T - sums @ sums.T)[np.triu_indices(30, 1)]
+    assert np.abs(gaps).mean() < 1 / np.sqrt(SKETCH)
 
 
 @pytest.mark.parametrize(

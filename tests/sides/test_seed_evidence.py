@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 
 import topicfold
 from topicfold import SeededLDA
@@ -46,14 +47,16 @@ def test_naive_bayes_by_the_equations(corpus, monkeypatch):
     Q = best / np.maximum(best.sum(axis=1, keepdims=True), 1)
     corpus = counts.sum(axis=0) + SMOOTHING
     corpus /= corpus.sum()
-    for _ in range(2):
+    rest = 1 / 3
+    for root in (1.0, np.sqrt(counts.sum(axis=1, keepdims=True))):
         words = Q[:, :2].T @ counts + SMOOTHING
         words /= words.sum(axis=1, keepdims=True)
-        prior = [*(Q[:, :2].sum(axis=0) + 1) / 402, 1 / 3]
-        logs = counts @ np.log(np.vstack([words, corpus])).T + np.log(prior)
-        Q = np.exp(logs - logs.max(axis=1, keepdims=True))
-        Q /= Q.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found.shares, Q, atol=1e-12)
+        prior = [*(Q[:, :2].sum(axis=0) + 1) / 402, rest]
+        logs = counts @ np.log(np.vstack([words, corpus])).T
+        P = softmax(logs / root + np.log(prior), axis=1)
+        rest = P[:, 2].mean() + 1 / 400
+        Q = P[:, :2] / np.sqrt(P[:, :2].sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.shares, P, atol=1e-12)
     np.testing.assert_allclose(found.topics, words)
 
 

@@ -3,12 +3,15 @@
 
 A document with seed words belongs at first to the topic with most of them, each counted
 once per document and weighted by its inverse document frequency. Naive Bayes learned
-from these documents judges all of them, and is learned again from what it says, a few
+from these documents rates all of them, and is learned again from what it says, a few
 times. The words of the whole corpus are one more class: a document that they explain
-better is about none of the seeds. The classes are where seeded topics start, and their
-probabilities P_dk are evidence ``δ_dk = γ log max(P_dk, ε)`` on documents. Without it,
-topics without seeds take documents that seeds are meant for; theirs is the probability
-of the corpus, at least ½ (benchmarks/results/sides_seeds.md).
+better is about none of the seeds. One that is half explained by them counts √½ in its
+other classes: it may well be about them. In the end log-likelihoods are divided by the
+root of a document's length, as words are not independent. The classes are where seeded
+topics start, and their probabilities P_dk are evidence ``δ_dk = γ log max(P_dk, ε)`` on
+documents. Without it, topics without seeds take documents that seeds are meant for;
+theirs is the probability of the corpus, at least ½
+(benchmarks/results/sides_seeds.md).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import softmax
 
 from topicfold.core.typing import Array
 from topicfold.parts.sides import Side
@@ -26,11 +30,11 @@ from topicfold.parts.steps import Context
 
 Matrix = NDArray[np.float64]
 # Rounds of self-training, and the pseudo-count of a word.
-ROUNDS, SMOOTHING = 10, 0.1
+ROUNDS, SMOOTHING = 10, 0.3
 # γ and ε of the evidence, and the least P of topics without seeds.
-STRENGTH, LEAST, LEAST_UNSEEDED = 0.35, 0.05, 0.5
+STRENGTH, LEAST, LEAST_UNSEEDED = 0.6, 0.05, 0.5
 # Documents per topic with seeds below which self-training misleads.
-FEWEST_DOCUMENTS = 50
+FEWEST_DOCUMENTS = 100
 # Rows that are looked at together.
 ROWS = 20_000
 
@@ -72,19 +76,32 @@ def self_trained(
     if not shares[:, :-1].any(axis=0).all():
         return None
     corpus = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() + SMOOTHING
+    rest, taught = 1 / (n_seeded + 1), shares[:, :-1]
     for _ in range(ROUNDS):
         words = np.full((n_seeded, counts.shape[1]), SMOOTHING)
         for own, rows in _parts(counts):
-            words += np.asarray(rows.T @ shares[own, :-1]).T
+            words += np.asarray(rows.T @ taught[own]).T
         words /= words.sum(axis=1, keepdims=True)
-        known = (shares[:, :-1].sum(axis=0) + 1) / (size + n_seeded)
-        prior = np.log(np.append(known, 1 / (n_seeded + 1)))
+        known = (taught.sum(axis=0) + 1) / (size + n_seeded)
+        prior = np.log(np.append(known, rest))
         logs = np.log(np.vstack([words, corpus / corpus.sum()])).T
-        for own, rows in _parts(counts):
-            scores = np.asarray(rows @ logs) + prior
-            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-            shares[own] = scores / scores.sum(axis=1, keepdims=True)
-    return SelfTrained(shares, words)
+        shares = _rated(counts, logs, prior)
+        rest = float(shares[:, -1].mean()) + 1 / size
+        totals = shares[:, :-1].sum(axis=1, keepdims=True)
+        taught = shares[:, :-1] / np.sqrt(np.maximum(totals, 1e-12))
+    return SelfTrained(_rated(counts, logs, prior, by_root=True), words)
+
+
+def _rated(counts: Any, logs: Matrix, prior: Matrix, by_root: bool = False) -> Matrix:
+    """Return the probabilities of classes of documents, (D, C)."""
+    found = []
+    for _, rows in _parts(counts):
+        scores = np.asarray(rows @ logs)
+        if by_root:
+            sizes = np.asarray(rows.sum(axis=1)).reshape(-1, 1)
+            scores /= np.sqrt(np.maximum(sizes, 1.0))
+        found.append(softmax(scores + prior, axis=1))
+    return np.concatenate(found)
 
 
 def _parts(counts: Any) -> Any:

@@ -8,14 +8,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from topicfold.engine.protocol import ranges_of
+from topicfold.evidence.response_words import word_weights
+from topicfold.evidence.seed_evidence import document_frequencies
 from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.theta.author_priors import AuthorPriors
-from topicfold.theta.authors import Authors
+from topicfold.theta.authors import SKETCH, Authors
+
+# Documents whose words are looked at together.
+ROWS_AT_ONCE = 4096
+# Σα, how many tokens authors are worth in a document, and the most of a topic.
+ALPHA_SUM, ALPHA_MOST = 6.0, 0.6
 
 
 class AuthorTopics(SidedLDA):
@@ -34,7 +43,8 @@ class AuthorTopics(SidedLDA):
     ----------
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α: its sum is what authors are worth in a document, in tokens; if `strict`, the
-        pseudo-counts of every author. None is ``2 / n_components``, at most 0.2.
+        pseudo-counts of every author. None is ``6 / n_components``, at most 0.6, and a
+        third of it if `strict`.
     strict : bool, default=False
         Whether documents have no mixtures of their own.
 
@@ -109,8 +119,10 @@ class AuthorTopics(SidedLDA):
         """
         return super().fit(X, y, authors=authors, **side_data)
 
-    def similar_authors(self, name: str | int, n: int = 10) -> list[tuple[str, float]]:
-        """Return the authors whose mixtures are most like an author's.
+    def similar_authors(
+        self, name: str | int, n: int = 10, *, words: bool = True
+    ) -> list[tuple[str, float]]:
+        """Return the authors who write about the same as an author.
 
         Parameters
         ----------
@@ -118,14 +130,18 @@ class AuthorTopics(SidedLDA):
             One of `author_names_`.
         n : int, default=10
             How many.
+        words : bool, default=True
+            Whether to compare words beside mixtures: a few topics do not distinguish
+            many authors.
 
         Returns
         -------
         list of (str, float)
-            Names and how alike the mixtures are, ``Σ_k √(θ_ak θ_bk)``, the most
-            similar first.
+            Names and how alike they are, the most similar first: ``Σ_k √(θ_ak θ_bk)``
+            of the mixtures, or the mean of that and the cosine of the tf-idf of their
+            words, by sketches of 256 numbers.
         """
-        return self._side(Authors).similar(name, n)
+        return self._side(Authors).similar(name, n, words=words)
 
     def expected_topics(self, authors: Any) -> NDArray[np.float64]:
         """Return the expected mixtures of documents, given their authors alone.
@@ -157,6 +173,12 @@ class AuthorTopics(SidedLDA):
         found[np.diff(M.indptr) == 0] = shares
         return found
 
+    def _default_priors(self) -> tuple[float, float]:
+        alpha, eta = super()._default_priors()
+        if not self.strict:
+            alpha = min(ALPHA_SUM / self._size, ALPHA_MOST)
+        return alpha, eta
+
     def _own_sides(self) -> list[Any]:
         return [Authors() if self.strict else AuthorPriors()]
 
@@ -172,3 +194,30 @@ class AuthorTopics(SidedLDA):
             own = [f"document {d}" for d in range(counts.shape[0])]
             side_data = {**side_data, "authors": np.array(own, dtype=object)}
         super()._fit_with_sides(counts, side_data)
+        side = self._side(Authors)
+        side.word_places_ = word_sketches(counts, side.members_, len(side.names_))
+
+
+def word_sketches(
+    counts: Any, members: NDArray[np.int64], n_entities: int
+) -> NDArray[np.float32]:
+    """Return sketches of the words of entities' documents, rows of length one.
+
+    Rows of tf-idf of length one are summed over an entity's documents. A hash gives
+    each word one of the coordinates, up or down: cosines of the sketches are those of
+    the sums, but for a noise of about ``1 / √SKETCH``.
+    """
+    n_documents, n_terms = counts.shape
+    idf = 1.0 + np.log((n_documents + 1) / (document_frequencies(counts) + 1.0))
+    hashed = (np.arange(n_terms, dtype=np.uint64) * 2654435761 + 97) % 2**32
+    signs = np.where(hashed >> 31, 1.0, -1.0)
+    entries = signs, (np.arange(n_terms), (hashed >> 7) % SKETCH)
+    sketch = sparse.csr_matrix(entries, shape=(n_terms, SKETCH))
+    entities, documents = members.T
+    found = np.zeros((n_entities, SKETCH))
+    for rows in ranges_of(n_documents, ROWS_AT_ONCE):
+        own = (word_weights(counts[rows], idf) @ sketch).toarray()
+        here = (documents >= rows.start) & (documents < rows.stop)
+        np.add.at(found, entities[here], own[documents[here] - rows.start])
+    sizes = np.linalg.norm(found, axis=1, keepdims=True)
+    return np.asarray(found / np.maximum(sizes, 1e-12), dtype=np.float32)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
 from topicfold.evidence.seed_evidence import (
-    FEWEST_DOCUMENTS,
     SeedEvidence,
     document_frequencies,
     self_trained,
@@ -23,8 +22,8 @@ from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.phi.seeds import Seeds
 
-# Seed words in a larger share of the documents tell little.
-COMMON = 0.4
+# Seed words in a larger share of so many documents or more tell little.
+COMMON, ENOUGH = 0.4, 50
 
 
 class SeededLDA(SidedLDA):
@@ -45,7 +44,7 @@ class SeededLDA(SidedLDA):
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
     self_train : bool, default=True
-        Whether documents with seed words teach; not with fewer than 50 documents for
+        Whether documents with seed words teach; not with fewer than 100 documents for
         each topic with seeds. False is the original model.
 
     Attributes
@@ -148,7 +147,7 @@ class SeededLDA(SidedLDA):
             if self.vocabulary is not None
             else getattr(self, "feature_names_in_", None)
         )
-        if common and size >= FEWEST_DOCUMENTS:
+        if common and size >= ENOUGH:
             told = [repr(str(w if names is None else names[w])) for w in common[:10]]
             warn_caller(
                 f"These seed words are in more than {COMMON:.0%} of the documents and "

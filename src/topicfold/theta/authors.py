@@ -20,6 +20,8 @@ from topicfold.parts.steps import Context
 
 # Separates names in one text.
 BETWEEN = ";"
+# Numbers of a sketch of words.
+SKETCH = 256
 
 
 def _name(given: Any) -> str:
@@ -58,6 +60,9 @@ class Authors(Side):
         How many documents of the fit each has.
     members_ : ndarray of int of shape (n_pairs, 2)
         Entities and documents of the fit that belong together.
+    word_places_ : ndarray of shape (n_entities, 256)
+        Sketches of the entities' words, rows of length one; of
+        :class:`~topicfold.AuthorTopics` only.
 
     Examples
     --------
@@ -182,10 +187,25 @@ class Authors(Side):
         """Keep the mixtures of the named entities."""
         self.entity_topics_ = entity_topics[: len(self.names_)]
 
-    def similar(self, name: str | int, n: int = 10) -> list[tuple[str, float]]:
-        """Return the entities whose mixtures are most like that of `name`.
+    def likeness(
+        self, places: NDArray[np.integer], words: bool = True
+    ) -> NDArray[np.float64]:
+        """Return how alike entities are to some others (n_entities, n_others)."""
+        roots = np.sqrt(self.entity_topics_.astype(np.float64))
+        found = roots @ roots[places].T
+        if words and hasattr(self, "word_places_"):
+            own = self.word_places_.astype(np.float64)
+            found = (found + own @ own[places].T) / 2
+        return np.asarray(found)
 
-        Likeness is ``Σ_k √(θ_ak θ_bk)`` (Bhattacharyya), 1 for the same mixtures.
+    def similar(
+        self, name: str | int, n: int = 10, *, words: bool = True
+    ) -> list[tuple[str, float]]:
+        """Return the entities that are most like `name`.
+
+        Likeness is ``Σ_k √(θ_ak θ_bk)`` (Bhattacharyya), 1 for the same mixtures. Where
+        words were learned, and `words` is true, it is the mean of that and the cosine
+        of the words.
         """
         from difflib import get_close_matches
 
@@ -197,8 +217,7 @@ class Authors(Side):
             near = get_close_matches(str(name), [str(n) for n in self.names_], n=3)
             hint = f" Did you mean {', '.join(near)}?" if near else ""
             raise DataError(f"there is no author {name!r} in the model.{hint}")
-        roots = np.sqrt(self.entity_topics_.astype(np.float64))
-        likeness = (roots @ roots[places].T).ravel()
+        likeness = self.likeness(places, words).ravel()
         likeness[places] = -np.inf
         order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
         return [(str(self.names_[i]), float(likeness[i])) for i in order]
@@ -220,3 +239,9 @@ class Authors(Side):
             self.names_
         ):
             raise ValueError("members_ has an entity that is not there")
+        places = getattr(self, "word_places_", None)
+        shape = len(self.names_), SKETCH
+        if places is not None and (
+            places.shape != shape or not np.isfinite(places).all()
+        ):
+            raise ValueError(f"word_places_ are not numbers of shape {shape}")
