@@ -203,15 +203,16 @@ def word_sketches(
 ) -> NDArray[np.float32]:
     """Return sketches of the words of entities' documents, rows of length one.
 
-    Rows of tf-idf of length one are summed over an entity's documents. A hash gives
-    each word one of the coordinates, up or down: cosines of the sketches are those of
+    Rows of tf-idf of length one are summed over an entity's documents. Each word
+    has one of the coordinates, drawn, up or down: cosines of the sketches are those of
     the sums, but for a noise of about ``1 / √SKETCH``.
     """
     n_documents, n_terms = counts.shape
     idf = 1.0 + np.log((n_documents + 1) / (document_frequencies(counts) + 1.0))
-    hashed = (np.arange(n_terms, dtype=np.uint64) * 2654435761 + 97) % 2**32
-    signs = np.where(hashed >> 31, 1.0, -1.0)
-    entries = signs, (np.arange(n_terms), (hashed >> 7) % SKETCH)
+    rng = np.random.RandomState(0)
+    places = rng.randint(SKETCH, size=n_terms)
+    signs = rng.choice([-1.0, 1.0], n_terms)
+    entries = signs, (np.arange(n_terms), places)
     sketch = sparse.csr_matrix(entries, shape=(n_terms, SKETCH))
     entities, documents = members.T
     found = np.zeros((n_entities, SKETCH))
