@@ -69,6 +69,21 @@ def test_json_sentences_and_plot(cli, saved, tmp_path):
     )
 
 
+def test_a_report_has_the_effects(cli, saved, check_error, tmp_path):
+    page = tmp_path / "page.html"
+    result = run(cli, saved, "-F", "~ x + s(day)", "--report", page)
+    assert result.exit_code == 0, result.output
+    assert "Difference of the share of a topic, ~ x + s(day)" in page.read_text("utf-8")
+    some = run(cli, saved, "-F", "~ x", "--topics", "0", "--report", page)
+    check_error(some, "the report shows effects of every topic")
+
+
+def test_a_curve_by_level(cli, saved, check_error, tmp_path):
+    options = ("-F", "~ x * s(day)", "--covariate", "day", "--by", "x")
+    assert run(cli, saved, *options, "--plot", tmp_path / "a.png").exit_code == 0
+    check_error(run(cli, saved, *options), "--covariate chooses what --plot draws")
+
+
 def test_a_model_without_documents(cli, saved, check_error):
     check_error(run(cli, saved, "-F", "~ x", model="bare"), "without its documents")
     result = run(cli, saved, "-F", "~ x", "--method", "posterior", model="bare")

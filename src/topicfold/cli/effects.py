@@ -12,6 +12,7 @@ import typer
 from topicfold.cli import flags
 from topicfold.cli.console import CommandError, csv_table, show_fact, tell, working
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
+from topicfold.cli.report import check_report_file, report_effects
 from topicfold.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class _Flags(Flags):
     sentences: bool = flag("Print a sentence per effect.", False)
     plot: Path | None = flags.PLOT
     covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    report: Path | None = flag(
+        "Write the model's report with a view of these effects.", metavar="FILE.html"
+    )
     by: str | None = flag(
         "Second covariate, with a curve for each of its levels.", metavar="COLUMN"
     )
@@ -76,6 +80,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
       topicfold effects model speeches.csv -F "~ party + s(date) | speaker"
       topicfold effects model mails.csv -F "~ sender" --topics 3,3-7 --plot a.png
       topicfold effects model mails.csv -F "~ sender" --adjust fdr --sentences
+      topicfold effects model mails.csv -F "~ sender" --report effects.html
 
     [bold]In Python[/bold]
       from topicfold import Topics
@@ -90,6 +95,8 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     plot = given.plot
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    if given.report is not None:
+        check_report_file(given.report)
     saved = load_model_folder(folder)
     if saved.counts is None and given.method != "posterior":
         raise CommandError(
@@ -113,6 +120,10 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     _show(found, given)
     if plot is not None:
         _draw(found, plot, given)
+    if given.report is not None:
+        report_effects(saved, found, given.report)
+        if given.format is Format.table:
+            show_fact("Report", str(given.report))
 
 
 class _Documents:

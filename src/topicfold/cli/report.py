@@ -183,6 +183,24 @@ def report_fit(
         return None
 
 
+def report_effects(saved: ModelFolder, found: Any, file: Path) -> None:
+    """Write the report of a saved model with a view of effects."""
+    from scipy import sparse
+
+    from topicfold.report import write_report
+
+    data = saved.topic_data()
+    data = dataclasses.replace(data, sides=(*data.sides, found.side_table()))
+    with working("Writing the report …"):
+        write_report(
+            data,
+            file,
+            title=report_title(saved.corpus, data),
+            counts=saved.counts if sparse.issparse(saved.counts) else None,
+            term_of=_term_of(saved.text),
+        )
+
+
 def save_and_report(
     saved: ModelFolder,
     folder: Path,
