@@ -10,14 +10,15 @@ are logistic-normal or Dirichlet in turn, the covariate is 0/1, a number or a ca
 of three levels in turn, and a second covariate is noise. Every method sees the same
 corpora; with 20 topics, models other than LDA see every second. The numbers of the
 draws start at 10,000: lower ones were used to choose the method. Results are added to
-``results/effects.json`` after every corpus, so that a run can be ended and resumed, and
-``results/effects.md`` is written from it.
+``results/effects.json.xz`` after every corpus, so that a run can be ended and resumed,
+and ``results/effects.md`` is written from it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -262,7 +263,10 @@ def one(corpus, setting: str, seed: int) -> dict:
 
 
 def load(path: Path) -> dict:
-    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if not path.exists():
+        return {}
+    with lzma.open(path, "rt", encoding="utf-8") as stream:
+        return json.load(stream)
 
 
 def save(found: dict, path: Path) -> dict:
@@ -270,7 +274,8 @@ def save(found: dict, path: Path) -> dict:
     results = load(path) | found
     text = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in results.items())
     beside = path.with_suffix(".tmp")
-    beside.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+    with lzma.open(beside, "wt", encoding="utf-8") as stream:
+        stream.write(f"{{\n{text}\n}}\n")
     beside.replace(path)
     return results
 
@@ -407,7 +412,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int)
     parser.add_argument("--first", type=int, default=FIRST)
     args = parser.parse_args()
-    path = RESULTS / "effects.json"
+    path = RESULTS / "effects.json.xz"
     results = load(path)
     measure(results, path, args)
     (RESULTS / "effects.md").write_text(page(results), encoding="utf-8")

@@ -9,7 +9,7 @@ RECOMMENDED = ("LDA, effects", "GibbsLDA, effects")
 
 @pytest.fixture(scope="module")
 def results():
-    return effects.load(effects.RESULTS / "effects.json")
+    return effects.load(effects.RESULTS / "effects.json.xz")
 
 
 def test_the_page_is_made_from_the_numbers(results):
