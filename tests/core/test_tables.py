@@ -31,12 +31,27 @@ def test_a_row_that_fits_is_one_line():
 
 
 def test_columns_of_numbers_that_are_not_shown_are_counted():
-    row = {"period": "2001"} | {f"{k}: a name of a topic": 0.01 * k for k in range(20)}
-    lines = text_table([row], width=80).splitlines()
+    rows = [
+        {"period": f"year {year}"} | {f"{k}: topic": 0.01 * k for k in range(20)}
+        for year in range(2000, 2030)
+    ]
+    lines = text_table(rows, width=80).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("period  0: a name of a topic  1: a name of a topic")
-    shown = lines[0].count("a name of a topic")
+    assert lines[0].startswith("period     0: topic  1: topic")
+    shown = lines[0].count("topic")
     assert lines[-1] == f"… and {20 - shown} more columns; to_frame() has all"
+
+
+def test_rows_become_columns_where_more_of_them_fit():
+    names = [f"{k}: a name of a topic" for k in range(20)]
+    rows = [
+        {"class": name} | {topic: 0.01 * k for k, topic in enumerate(names)}
+        for name in ("sport", "politics", "weather")
+    ]
+    head, *lines = text_table(rows, width=80).splitlines()
+    assert head.split() == ["sport", "politics", "weather"]
+    assert len(lines) == 20
+    assert lines[7].split() == [*names[7].split(), "0.070", "0.070", "0.070"]
 
 
 def test_a_stranger_moves_no_cursor():

@@ -559,5 +559,5 @@ def test_bad_questions_of_a_result(found):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= draws shares"):
+    with pytest.raises(DataError, match="by= applies to shares"):
         effects.plot("side", by="side", kind="effects")

@@ -202,8 +202,8 @@ def _taught(classifier: Any) -> str:
     if trust is None:
         return f"logistic regression on {classifier.choice_}"
     return (
-        f"logistic regression on {classifier.choice_}; neighbours have {trust:.0%} of "
-        "the default weight"
+        f"logistic regression on {classifier.choice_}; in the topics, neighbours have "
+        f"{trust:.0%} of the default weight"
     )
 
 

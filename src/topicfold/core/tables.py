@@ -44,8 +44,9 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
     """Return rows as lines that fit a terminal, or `width`.
 
     A last column of text that has no room is put below its row. Of numbers, as many
-    columns are shown as there is room for; a last line says how many are not. With
-    `narrow`, columns of text are cut before columns of numbers are left out.
+    columns are shown as there is room for, or rows as columns where more of them fit; a
+    last line says how many are not. With `narrow`, columns of text are cut before
+    columns of numbers are left out.
 
     Examples
     --------
@@ -70,7 +71,13 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
         columns = _narrowed(columns, numbers, width)
     if _total(columns) <= width:
         return "\n".join(_lines(columns, numbers))
-    if numbers[-1] or len(names) == 1:
+    if all(numbers[1:]):
+        turned = _turned(rows, names)
+        if _fitting(turned, width) * len(turned[0]) > _fitting(columns, width) * len(
+            columns[0]
+        ):
+            columns, numbers = turned, [False, *(True for _ in turned[1:])]
+    if numbers[-1] or len(columns) == 1:
         return _leading_columns(columns, numbers, width)
     last = columns[-1]
     before = _narrowed(columns[:-1], numbers, width)
@@ -123,9 +130,7 @@ def _leading_columns(
     columns: list[list[str]], numbers: Sequence[bool], width: int
 ) -> str:
     """Return the first columns that fit, and how many there are besides."""
-    kept = len(columns)
-    while kept > 2 and _total(columns[:kept]) > width:
-        kept -= 1
+    kept = _fitting(columns, width)
     fitting = _narrowed(columns[:kept], numbers, width)
     lines = [line[:width] for line in _lines(fitting, numbers)]
     left = len(columns) - kept
@@ -133,6 +138,30 @@ def _leading_columns(
         noun = "columns" if left > 1 else "column"
         lines.append(f"… and {left} more {noun}; to_frame() has all")
     return "\n".join(lines)
+
+
+def _fitting(columns: list[list[str]], width: int) -> int:
+    """Return how many columns fit, the first made narrower if need be; at least two."""
+    kept = len(columns)
+    least = [cell[:_LEAST_WIDTH] for cell in columns[0]]
+    while kept > 2 and _total([least, *columns[1:kept]]) > width:
+        kept -= 1
+    return kept
+
+
+def _turned(rows: Rows, names: Sequence[str]) -> list[list[str]]:
+    """Return the columns of the table with its rows as columns, in few digits."""
+    first, *others = names
+    short = [
+        [
+            f"{row[n]:.3f}" if isinstance(row[n], float) else shown(row[n])
+            for n in others
+        ]
+        for row in rows
+    ]
+    heads = [printable(shown(row[first])) for row in rows]
+    columns = [[head, *cells] for head, cells in zip(heads, short, strict=True)]
+    return [["", *map(printable, others)], *columns]
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -53,7 +53,7 @@ def effect_points(
         Of the intervals.
     """
     if by is not None:
-        raise DataError("by= draws shares. Leave out kind='effects'.")
+        raise DataError("by= applies to shares only. Leave out kind='effects'.")
     contrasts = [c for c in effects.contrasts if c.covariate == covariate]
     rows = effects.rows(level=level)
     n = len(effects.outcomes)

@@ -94,7 +94,7 @@ def completion_perplexity(
         seen = check_counts(observed, "observed")
         if seen.shape != X.shape:
             raise DataError(
-                f"observed {seen.shape} and held_out {X.shape} must be of one shape."
+                f"observed {seen.shape} and held_out {X.shape} must have one shape."
             )
         lengths = np.asarray(seen.sum(axis=1, dtype=np.float64)).ravel()
         rows = _rows(X)

@@ -354,7 +354,7 @@ class TopicModel(
         if getattr(self, "_needs_whole_counts", False):
             raise DataError(
                 f"{type(self).__name__} takes no embeddings: it needs whole counts, "
-                "and those shared with neighbours are not. Use LDA."
+                "and shares of neighbours' counts are fractions. Use LDA."
             )
         refuse_blocks(counts, f"{type(self).__name__} with embeddings")
         from topicfold.graph.sharing import CountSharing

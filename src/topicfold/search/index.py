@@ -318,8 +318,8 @@ class TopicIndex:
         if given is not None and not (is_text and embedded):
             wrong = "these documents have none" if is_text else f"this is a {kind}"
             raise DataError(
-                f"embeddings are the vector of a text, which is compared with those of "
-                f"the documents, and {wrong}. Leave them out."
+                "embeddings= is the vector of the query's text, to compare with those "
+                f"of the documents, but {wrong}. Leave it out."
             )
         if not is_text or not embedded or not value.strip():
             return None

@@ -387,7 +387,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return Table(self._record().records(n_words, relevance))
 
     def words(self, topic: int, n: int = 20) -> Table:
-        """Return the words of a topic with their probabilities, best first."""
+        """Return the words of a topic with probabilities, most relevant first."""
         return word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:
