@@ -4,9 +4,8 @@
     python -m benchmarks.house --write
 
 A line of code is a line with a token that is neither comment nor docstring. A fit walks
-through a file if it calls a function of it, imports aside; kernels are compiled and not
-counted by themselves, but the files that call them are. Beside each room stands what
-would go if its lines did.
+through a file if it calls a function of it, imports aside; files of kernels count, too.
+Beside each room is what would go if its lines did.
 """
 
 from __future__ import annotations

@@ -25,6 +25,19 @@ from topicfold.parts import Context
 PLAIN = {"n_knots": None, "min_documents": 1}
 
 
+@pytest.mark.parametrize("penalty", [0.25, 4.0])
+def test_equations_are_solved_as_scikit_learn_does(penalty, monkeypatch):
+    rng = np.random.default_rng(0)
+    levels = np.eye(9)[rng.integers(0, 9, 200)]
+    numbers = rng.normal(size=(200, 2))
+    columns = sparse.csr_matrix(np.hstack([np.ones((200, 1)), levels, numbers]))
+    shares, weights = rng.dirichlet(np.full(20, 0.2), 200), rng.random(200) + 0.5
+    found = regression(columns, shares, weights, penalty)
+    monkeypatch.setattr(features, "MOST_SOLVED", 0)
+    expected = regression(columns, shares, weights, penalty)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def drawn_counts(n_documents=500, n_topics=5, strength=4.0, seed=0):
     """Return a design, expected shares, effects and counts around them."""
     rng = np.random.default_rng(seed)

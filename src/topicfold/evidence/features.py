@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 
 from topicfold.core.counts import simplex_problems
@@ -48,6 +48,8 @@ LEARN_EVERY = 10
 # Penalties to choose from, in documents, and the documents on which they are judged.
 PENALTIES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 HIDDEN = 5
+# Columns up to which the equations of the regression are solved as they are.
+MOST_SOLVED = 500
 # ε, the share of the corpus's mean in what is expected of a document.
 COMMON = 0.05
 # Limits of s.
@@ -60,9 +62,20 @@ def regression(design: Any, shares: Matrix, weights: Matrix, penalty: float) -> 
     b has no penalty. The coefficients of a category's levels sum to zero, if each
     document has one.
     """
-    ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6)
-    found = ridge.fit(design[:, 1:], shares, sample_weight=weights)
-    return np.vstack([found.intercept_, found.coef_.T])
+    columns = sparse.csr_matrix(design[:, 1:])
+    if columns.shape[1] > MOST_SOLVED:
+        ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6)
+        found = ridge.fit(columns, shares, sample_weight=weights)
+        return np.vstack([found.intercept_, found.coef_.T])
+    # All topics at once, by the equations of the centred columns.
+    total = weights.sum()
+    weighted = columns.multiply(weights[:, None]).tocsr()
+    mean, usual = weighted.sum(axis=0).A1 / total, weights @ shares / total
+    square = (columns.T @ weighted).toarray() - total * np.outer(mean, mean)
+    square[np.diag_indices_from(square)] += penalty
+    both = weighted.T @ shares - total * np.outer(mean, usual)
+    effects = linalg.solve(square, both, assume_a="pos")
+    return np.vstack([usual - mean @ effects, effects])
 
 
 def expected_shares(design: Any, effects: Matrix, mean: Matrix) -> Matrix:

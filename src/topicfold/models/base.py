@@ -72,9 +72,6 @@ from topicfold.parts.tables import side_tables
 from topicfold.topic_data import TopicData
 
 _logger = logging.getLogger("topicfold")
-# More updates of one document than this take minutes in compiled code, which Ctrl-C
-# cannot end.
-MAX_UPDATES = 1_000_000
 # Sum of differences below which two topics are the same; tokens of an empty topic.
 SAME_TOPIC, EMPTY_TOPIC = 0.03, 0.5
 # What is taken as it comes; anything else becomes float64, the first.

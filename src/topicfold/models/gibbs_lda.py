@@ -26,8 +26,6 @@ from topicfold.models.sided import SidedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData, check_place
 
-# Sweeps over a new document; far more than its mixture needs to settle.
-MAX_SWEEPS = 10_000
 _INSTEAD = "use LDA, whose algorithms take any weights"
 
 
