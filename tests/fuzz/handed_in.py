@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import zlib
@@ -22,6 +23,12 @@ from topicfold.cli.edit import read_edits
 from topicfold.cli.label import with_answers
 from topicfold.cli.sides import SideOptions, read_links, read_seeds
 from topicfold.editing import apply_edits
+from topicfold.metrics.intrusion import (
+    read_intrusion_sheet,
+    score_intrusion,
+    word_intrusion,
+    write_intrusion_sheet,
+)
 from topicfold.session import Topics
 from topicfold.session.fitting import fit_documents
 
@@ -149,6 +156,29 @@ def use_sides(kind: str) -> Any:
 
 
 TEXTS = [f"word{d % 4} word{d % 3} some more text of {d}" for d in range(12)]
+
+
+def _questions() -> Any:
+    data = fitted("lda").topic_data(small_corpus().vocabulary)
+    return word_intrusion(data, n_words=3, random_state=0)
+
+
+def write_questions(path: Path) -> None:
+    """Write a sheet for a rater, and answer its first question."""
+    text = write_intrusion_sheet(_questions(), path).read_text("utf-8-sig")
+    head, first, *rest = text.splitlines()
+    path.write_text("\n".join([head, f"{first}2", *rest]), encoding="utf-8")
+
+
+def use_questions(path: Path) -> None:
+    """Score the sheet, and do not overwrite it."""
+    items = _questions()
+    answers = read_intrusion_sheet(items, path)
+    score_intrusion(items, answers)
+    with contextlib.suppress(topicfold.exceptions.DataError):
+        write_intrusion_sheet(items, path)
+        if any(answer is not None for answer in answers):
+            raise MisreadError("an answer was overwritten")
 
 
 def write_topics(path: Path) -> None:

@@ -668,6 +668,12 @@ TARGETS = {
         ),
         Target("seeds.txt", _write_rows(handed_in.SEEDS), TEXT, handed_in.use_seeds),
         Target(
+            "questions.csv",
+            handed_in.write_questions,
+            TEXT,
+            handed_in.use_questions,
+        ),
+        Target(
             "answers.csv", _write_rows(handed_in.ANSWERS), TEXT, handed_in.use_answers
         ),
         Target(

@@ -51,6 +51,28 @@ def test_a_sheet_has_no_answers_and_comes_back(data, tmp_path):
     assert score_intrusion(items, read_intrusion_sheet(items, named)).precision == 1
 
 
+def test_a_sheet_with_answers_is_not_overwritten(data, tmp_path):
+    items = word_intrusion(data, random_state=3)
+    sheet = write_intrusion_sheet(items, tmp_path / "sheet.csv")
+    before = sheet.read_bytes()
+    assert write_intrusion_sheet(items, sheet).read_bytes() == before
+    begun = fill(sheet, [2, *[""] * (len(items) - 1)], sheet).read_bytes()
+    with pytest.raises(DataError, match="has answers of a rater, which would be lost"):
+        write_intrusion_sheet(items, sheet)
+    assert sheet.read_bytes() == begun
+
+
+def test_a_sheet_comes_back_from_a_spreadsheet_of_another_country(data, tmp_path):
+    items = word_intrusion(data, random_state=3)
+    sheet = write_intrusion_sheet(items, tmp_path / "sheet.csv")
+    right = [item.answer for item in items]
+    filled = fill(sheet, [place + 1 for place in right], tmp_path / "filled.csv")
+    text = filled.read_text("utf-8").replace(",", ";")
+    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
+        filled.write_bytes(text.encode(encoding))
+        assert read_intrusion_sheet(items, filled) == right
+
+
 def test_a_sheet_of_topics_has_the_texts(data, tmp_path):
     items = topic_intrusion(data, n_items=5, random_state=0)
     texts = [f"text {row}" for row in range(30)]

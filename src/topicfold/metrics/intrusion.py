@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from topicfold.core.parameters import whole_number
+from topicfold.corpus.lines import read_whole
 from topicfold.exceptions import DataError
+from topicfold.persistence.atomic import write_atomically
 
 if TYPE_CHECKING:
     from topicfold.topic_data import TopicData
@@ -256,7 +259,8 @@ def write_intrusion_sheet(
     """Write questions as a CSV file for a rater, without the answers.
 
     A row has the number of the question, the choices and an empty column ``answer``,
-    in which the rater writes the number of the choice that does not belong.
+    in which the rater writes the number of the choice that does not belong. A sheet
+    that a rater has begun is not overwritten.
 
     Parameters
     ----------
@@ -274,15 +278,35 @@ def write_intrusion_sheet(
     """
     width = max((len(item.choices) for item in items), default=0)
     file = Path(path)
-    with file.open("w", encoding="utf-8-sig", newline="") as stream:
-        table = csv.writer(stream)
-        text = ["document"] if documents is not None else []
-        table.writerow(["question", *text, *range(1, width + 1), "answer"])
-        for number, item in enumerate(items, 1):
-            about = [documents[item.subject]] if documents is not None else []
-            blank = [""] * (width - len(item.choices))
-            table.writerow([number, *about, *item.choices, *blank, ""])
+    if file.is_file() and any((row.get("answer") or "").strip() for row in _rows(file)):
+        raise DataError(
+            f"{file} has answers of a rater, which would be lost. Choose another name, "
+            "or remove it."
+        )
+
+    def write(to: Path) -> None:
+        with to.open("w", encoding="utf-8-sig", newline="") as stream:
+            table = csv.writer(stream)
+            text = ["document"] if documents is not None else []
+            table.writerow(["question", *text, *range(1, width + 1), "answer"])
+            for number, item in enumerate(items, 1):
+                about = [documents[item.subject]] if documents is not None else []
+                blank = [""] * (width - len(item.choices))
+                table.writerow([number, *about, *item.choices, *blank, ""])
+
+    write_atomically(file, write)
     return file
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a sheet, also as a spreadsheet of another country saves it."""
+    text = read_whole(file)[0]
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)
+    try:
+        return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise DataError(f"{file} is not a table of CSV ({error}).") from error
 
 
 def read_intrusion_sheet(
@@ -304,8 +328,7 @@ def read_intrusion_sheet(
         The answers, for `score_intrusion`.
     """
     file = Path(path)
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = _rows(file)
     if rows and not {"question", "answer"} <= set(rows[0]):
         raise DataError(
             f"{file} has no columns question and answer. Give a sheet that "
