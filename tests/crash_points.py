@@ -35,6 +35,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold import LDA, PLSA, TopicData, corpus
+from topicfold.choosing import fit_many
 from topicfold.choosing.evaluation import ScoreFile
 from topicfold.cli.label import with_answers
 from topicfold.cli.main import app
@@ -323,6 +324,19 @@ def _index(place: Path, seed: int) -> None:
     TopicIndex(model, vocabulary=words).add(X).save(place / "index")
 
 
+def _fit_many(place: Path, n_seeds: int) -> None:
+    """Fit into a folder; what is there already is not fitted again."""
+    model, X = LDA(max_iter=2, init="random"), _counts(0)
+    fits = fit_many(model, X, 2, n_seeds=n_seeds, folder=place / "fits")
+    fits.best(2).topic_data().save(place / "result")
+
+
+def _effects(place: Path) -> None:
+    (place / "sides.csv").write_text("side\n" + "left\nright\n" * 2, encoding="utf-8")
+    options = ("-F", "~ side", "--draws", 2, "--jobs", 1, "--plot", place / "a.svg")
+    command("effects", place / "model", place / "sides.csv", *options)
+
+
 def _train(place: Path, name: str) -> None:
     words = ("--min-df", 1, "--max-df", "1.0")
     options = ("--train", "--no-check", "--force", "-k", 2, "--jobs", 1, *words)
@@ -490,6 +504,25 @@ SCENARIOS: dict[str, Scenario] = {
         )
     },
     "convert to blocks": _to_blocks(),
+    "fit_many": Scenario(
+        lambda place: None,
+        lambda place: _fit_many(place, 2),
+        lambda place: (
+            _arrays(TopicData.load(place / "result").topics)
+            if (place / "result").exists()
+            else "nothing"
+        ),
+    ),
+    "effects --plot": Scenario(
+        _fitted,
+        _effects,
+        lambda place: _bytes(place / "a.svg")[:5],
+    ),
+    "quiz --sheet": Scenario(
+        _three,
+        lambda p: command("quiz", p / "model", "--sheet", p / "sheet.csv"),
+        lambda place: _arrays(_bytes(place / "sheet.csv")),
+    ),
     "index": Scenario(
         lambda place: _index(place, 0),
         lambda place: _index(place, 1),
