@@ -103,6 +103,12 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             f"{folder} was saved without its documents, and draws need their counts. "
             "Fit it again with its documents, or give --method posterior."
         )
+    if getattr(saved.model, "content_groups_", None) and given.method != "posterior":
+        raise CommandError(
+            f"the topics of {folder} have other words in each group of content, and "
+            f"--method {given.method} uses only the common ones. Give --method "
+            "posterior."
+        )
     data = _in_order(_read(table), given.id, saved, table)
     with working("Drawing mixtures …"):
         found = estimate_effect(

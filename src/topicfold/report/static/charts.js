@@ -83,12 +83,13 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   let low = zero ? 0 : Math.min(...finite);
   let high = Math.max(...finite);
   if (high === low) [low, high] = [low - (zero ? 0 : 1), high + 1];
-  const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - 12);
+  const right = 20; // half of the last label
+  const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - right);
   const y = (value) => 8 + (1 - (value - low) / (high - low)) * (height - bottom - 8);
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`,
     role: "img", "aria-label": describe });
   for (const tick of ticks(low, high)) {
-    svg.append(s("line", { class: "grid", x1: left, x2: width - 12, y1: y(tick), y2: y(tick) }),
+    svg.append(s("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
       s("text", { class: "axis", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick)));
   }
   const every = Math.ceil(names.length / Math.max(2, Math.floor((width - left) / 80)));
@@ -106,7 +107,7 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   svg.append(dot);
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
-    const share = (event.clientX - box.left - left) / (width - left - 12);
+    const share = (event.clientX - box.left - left) / (width - left - right);
     const i = Math.min(values.length - 1, Math.max(0, Math.round(share * (values.length - 1))));
     dot.setAttribute("cx", x(i));
     dot.setAttribute("cy", y(values[i]));
