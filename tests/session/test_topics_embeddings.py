@@ -6,6 +6,7 @@ import pytest
 
 from topicfold import LocallyConsistentPLSA, NeighborGraph, Topics
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.graph.encoding import encoder_name
 
 SEA, SKY = "fish wave boat salt net tide", "bird cloud wind star sun rain"
 
@@ -267,3 +268,24 @@ def test_a_model_that_keeps_its_words_goes_on_after_an_update(texts, tmp_path, b
     topics.update(["fish net"], **asked).save(tmp_path / "model")
     again = Topics.load(tmp_path / "model")
     np.testing.assert_array_equal(again.transform(["fish net"], **asked), expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("sentence-transformers/x", "sentence-transformers/x"), ("/home/a/b/x", "b/x")],
+)
+def test_the_name_of_an_encoder_that_is_a_list_of_modules(path, name):
+    """As in sentence-transformers, where the first module has the name."""
+
+    class Module:
+        class auto_model:
+            name_or_path = path
+
+    class Modules(Encoder):
+        name_or_path = None
+
+        def __getitem__(self, place):
+            return [Module][place]
+
+    assert encoder_name(Modules()) == name
+    assert encoder_name(Wrong(None)) == "Wrong"

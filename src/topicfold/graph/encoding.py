@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 from topicfold.exceptions import DataError
@@ -51,11 +53,17 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
 
 
 def encoder_name(encoder: Any) -> str:
-    """Return what an encoder is called, for people."""
-    for name in ("name_or_path", "base_model_name", "model_name", "__name__"):
-        found = getattr(encoder, name, None)
+    """Return what an encoder is called, for people; of a path its end."""
+    try:  # a SentenceTransformer is a list of modules, and the first has the name
+        inner = getattr(encoder[0], "auto_model", None)
+    except (TypeError, LookupError):
+        inner = None
+    names = ("name_or_path", "base_model_name", "model_name", "__name__")
+    for holder, name in product((encoder, inner), names):
+        found = getattr(holder, name, None)
         if isinstance(found, str) and found:
-            return found
+            path = Path(found)
+            return "/".join(path.parts[-2:]) if path.is_absolute() else found
     return type(encoder).__name__
 
 
