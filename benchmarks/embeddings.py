@@ -301,7 +301,9 @@ PAGE = """# Embeddings
 same for all methods; {seeds} seeds. NMI of the largest topics with the classes / NPMI
 of ten words in the documents / their C_v / CPU seconds of a fit without the encoder.
 Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
-and k-means, so that no document is left out.
+and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
+FASTopic were run on snippets alone, as they took long here; their seconds include
+encoding the words. SetFit was not run.
 
 Walks were chosen on snippets, tweets, speeches and dblp, the weight of neighbours on
 snippets, tweets, newsgroups and speeches, and the agreement of words that it needs
