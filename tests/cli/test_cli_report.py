@@ -57,14 +57,14 @@ def test_two_models(cli, check_error, bare, texts, small, tmp_path):
 
 def test_options(cli, bare, texts, tmp_path):
     file = tmp_path / "r.html"
-    options = ("--title", "My <topics>", "--max-documents", 4, "--max-size", 0.2)
+    options = ("--title", "My <topics>", "--max-documents", 4, "--max-size", 0.25)
     result = cli("report", bare, "-o", file, "--documents", texts, *options)
     assert result.exit_code == 0, result.output
     page = data_of(file)
     assert page["title"] == "My <topics>"
     assert page["texts"] is not None
     assert page["topics"][0]["coherence"] is not None
-    assert file.stat().st_size <= 200_000
+    assert file.stat().st_size <= 250_000
     assert "My &lt;topics&gt;" in file.read_text(encoding="utf-8")
 
 

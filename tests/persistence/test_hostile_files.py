@@ -474,7 +474,9 @@ def test_a_model_of_no_words_is_refused(tmp_path, counts):
         (lambda m: setattr(m, "graph_", 3), "graph_ is not a matrix"),
         (lambda m: setattr(m, "graph_", -m.graph_), "graph_ is not a matrix"),
         (
-            lambda m: setattr(m, "training_counts_", m.training_counts_[1:]),
+            lambda m: setattr(
+                m, "training_counts_", sparse.vstack([m.training_counts_] * 2)
+            ),
             "training_counts_ is not a matrix",
         ),
         (lambda m: setattr(m, "weight_", None), "weight_ is None"),
