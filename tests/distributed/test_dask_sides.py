@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sides_support as support
 from sklearn.base import clone
+from step_support import CorrelatedTheta, StickTheta
 
 from topicfold import LDA, PLSA, MultimodalLDA
 from topicfold.corpus.blocks import BlockMatrix
@@ -55,4 +56,19 @@ def test_weighted_matrices_are_fitted_on_the_workers(client, tmp_path):
     model = MultimodalLDA(4, weights=[0.5, 2.0], max_iter=3, tol=0.0, random_state=0)
     local = clone(model).fit([blocks, X[:, 30:]])
     there = clone(model).fit([distribute(blocks), X[:, 30:]])
+    np.testing.assert_array_equal(there.doc_topics_, local.doc_topics_)
+
+
+@pytest.mark.parametrize("name", ["correlated", "sticks"])
+def test_parts_from_outside_learn_on_the_workers(client, tmp_path, name):
+    X, *_ = support.planted()
+    design = np.column_stack([np.ones(X.shape[0]), np.arange(X.shape[0]) % 2])
+    known = {"covariates": design} if name == "correlated" else {}
+    step = CorrelatedTheta() if name == "correlated" else StickTheta()
+    blocks = BlockMatrix.write(tmp_path / "x", X, block_size=50)
+    model = PLSA(4, theta_step=step, max_iter=5, tol=0, random_state=0)
+    local = clone(model).fit(blocks, **known)
+    there = clone(model).fit(distribute(blocks), **known)
+    assert there.objective_history_ == local.objective_history_
+    np.testing.assert_array_equal(there.components_, local.components_)
     np.testing.assert_array_equal(there.doc_topics_, local.doc_topics_)

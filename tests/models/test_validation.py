@@ -13,7 +13,7 @@ from scipy import sparse
 from topicfold import LDA, PLSA, LabeledLDA, MedLDA, MultimodalLDA
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
-from topicfold.models.base import LearnedModel, check_counts
+from topicfold.models.base import LearnedModel, check_documents
 from topicfold.registry import models
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 1]])
@@ -23,7 +23,7 @@ NARROW = [np.bool_, np.int8, np.uint8, np.uint16, np.int32, np.uint32, np.int64]
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["a", "csr"])
 @pytest.mark.parametrize("dtype", NARROW, ids=lambda kind: np.dtype(kind).name)
 def test_whole_counts_are_computed_in_float32(container, dtype):
-    X = check_counts(PLSA(), container(COUNTS.astype(dtype)), reset=True)
+    X = check_documents(PLSA(), container(COUNTS.astype(dtype)), reset=True)
     assert X.dtype == np.float32
     np.testing.assert_array_equal(X.toarray(), COUNTS.astype(dtype))
 
@@ -34,7 +34,7 @@ def test_whole_counts_are_computed_in_float32(container, dtype):
     ids=["float16", "float32", "float64"],
 )
 def test_floats_keep_what_they_have(dtype, expected):
-    X = check_counts(PLSA(), COUNTS.astype(dtype), reset=True)
+    X = check_documents(PLSA(), COUNTS.astype(dtype), reset=True)
     assert X.dtype == expected
 
 
@@ -45,7 +45,7 @@ def test_the_matrix_of_the_user_stays_as_it_is():
     for array in (indptr, indices, data):
         array.flags.writeable = False
     given = sparse.csr_matrix((data, indices, indptr), shape=(2, 3), copy=False)
-    X = check_counts(PLSA(), given, reset=True)
+    X = check_documents(PLSA(), given, reset=True)
     np.testing.assert_array_equal(X.toarray(), [[3, 0, 1], [0, 2, 0]])
     assert X.has_canonical_format
     assert X.nnz == 3
@@ -65,7 +65,7 @@ def test_the_matrix_of_the_user_stays_as_it_is():
 )
 def test_what_is_no_count_is_refused(X, told):
     with pytest.raises(DataError, match=told):
-        check_counts(PLSA(), X, reset=True)
+        check_documents(PLSA(), X, reset=True)
 
 
 @pytest.mark.parametrize("kind", [list, lambda x: x.astype(object), lambda x: x[None]])
@@ -73,13 +73,13 @@ def test_values_of_a_sparse_matrix_are_one_array_of_numbers(kind):
     X = sparse.csr_matrix(COUNTS)
     vars(X)["data"] = kind(X.data)
     with pytest.raises(DataError, match="X has an array data"):
-        check_counts(PLSA(), X, reset=True)
+        check_documents(PLSA(), X, reset=True)
 
 
 def test_a_table_of_numbers_is_taken_whatever_its_columns_hold_them_in():
     table = pd.DataFrame(COUNTS, columns=list("abc"))
     table = table.astype({"a": object, "b": "category", "c": "Int64"})
-    X = check_counts(PLSA(), table, reset=True)
+    X = check_documents(PLSA(), table, reset=True)
     np.testing.assert_array_equal(X.toarray(), COUNTS)
 
 
@@ -87,7 +87,7 @@ def test_a_table_of_numbers_is_taken_whatever_its_columns_hold_them_in():
 def test_indices_of_any_type_reach_compiled_code_as_one_of_two(kinds):
     X = sparse.csr_matrix(COUNTS)
     X.indices, X.indptr = X.indices.astype(kinds[0]), X.indptr.astype(kinds[1])
-    checked = check_counts(PLSA(), X, reset=True)
+    checked = check_documents(PLSA(), X, reset=True)
     assert checked.indices.dtype == checked.indptr.dtype == np.int32
     np.testing.assert_array_equal(checked.toarray(), COUNTS)
     assert X.indices.dtype == kinds[0]

@@ -55,7 +55,12 @@ from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
-from topicfold.models.base import TopicModel, already_warned, check_counts, save_fitted
+from topicfold.models.base import (
+    TopicModel,
+    already_warned,
+    check_documents,
+    save_fitted,
+)
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
@@ -469,7 +474,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
                 f"abstain={self.abstain!r} is not a probability. Give a number from 0 "
                 "to below 1."
             )
-        X = check_counts(self, X, reset=True)
+        X = check_documents(self, X, reset=True)
         codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
         self._check_class_shares()
         n_classes = len(self.classes_)
@@ -596,7 +601,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
         """Return features of documents, and values of which the largest decides."""
         check_is_fitted(self, "classifier_")
-        X = check_counts(self, X, reset=False, allow_empty=True)
+        X = check_documents(self, X, reset=False, allow_empty=True)
         features, edges = self._features(X, embeddings)
         values, by_words = self._values(self.classifier_, features), self._word_rule()
         if by_words is not None:
@@ -800,7 +805,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             if flat:  # it cannot have names
                 warnings.filterwarnings("ignore", "X does not have valid feature")
-            return check_counts(self, row, reset=False, allow_empty=True)
+            return check_documents(self, row, reset=False, allow_empty=True)
 
     def _direct_words(self, X: sparse.csr_matrix, slope: Array) -> Array:
         """Return what each word of a document adds through latent directions."""

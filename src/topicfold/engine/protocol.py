@@ -122,6 +122,8 @@ class Engine(Protocol):
     in_one_place: ClassVar[bool] = True
     #: Whether documents may have an `OwnShare`, as evidence, priors and masks need it.
     takes_own_rows: ClassVar[bool] = True
+    #: Threads of kernels; blocks are visited by threads or workers of their own.
+    threads: int = 1
 
     n_documents: int
     n_terms: int

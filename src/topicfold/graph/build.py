@@ -40,8 +40,8 @@ from topicfold.graph.neighbors import (
     Similarity,
     approximate_neighbors,
     check_choice,
-    check_counts,
     document_neighbors,
+    documents_of,
 )
 
 MAX_LABEL_EDGES = 100  # default: a class of 101 labelled documents is still a clique
@@ -232,7 +232,7 @@ def _directed(
 
 def _word_share(X: Any) -> float:
     """Return how much neighbours by words count beside those by embeddings."""
-    counts = check_counts(X, "X")
+    counts = documents_of(X, "X")
     length = float(counts.sum()) / max(counts.shape[0], 1)
     return length / (length + TELLING_WORDS)
 
@@ -462,7 +462,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     def _compared(self, X: Any) -> sp.csr_array:
         """Return what neighbours are searched by."""
         self._validate_params()
-        counts = check_counts(X, "X")
+        counts = documents_of(X, "X")
         if not self.sublinear_tf:
             return counts
         if getattr(X, "dtype", None) == np.float32:
@@ -653,7 +653,7 @@ def graph_trust(X: Any, graph: Any, codes: NDArray[np.int64] | None = None) -> f
     """Return how far a symmetric graph can be trusted, 0.05 to 1; `codes` -1 are
     unknown.
     """
-    rows = _weighted_words(check_counts(X, "X"))
+    rows = _weighted_words(documents_of(X, "X"))
     graph = sp.csr_array(graph)
     trust = _word_trust(graph, rows)
     known = np.flatnonzero(codes >= 0) if codes is not None else np.arange(0)

@@ -21,8 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from topicfold.core.counts import check_counts as counts_of
-from topicfold.core.counts import smooth_idf
+from topicfold.core.counts import check_counts, smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads, run_ranges
 from topicfold.exceptions import DataError
@@ -236,7 +235,7 @@ class NeighborIndex:
     of_words = True
 
     def __init__(self, X: Any, *, similarity: str | Similarity = "cosine") -> None:
-        counts = check_counts(X, "X")
+        counts = documents_of(X, "X")
         self.similarity = similarity
         self.n_documents, self.n_terms = counts.shape
         self.counts_ = counts
@@ -273,7 +272,7 @@ class NeighborIndex:
         similarities : ndarray of the same shape
             Their similarities, 0 beside -1.
         """
-        counts = check_counts(X, "X")
+        counts = documents_of(X, "X")
         if counts.shape[1] != self.n_terms:
             raise DataError(
                 f"X has {counts.shape[1]} terms but the index has {self.n_terms}. "
@@ -496,9 +495,9 @@ def _recall(
     return n_found / n_exact if n_exact else 1.0
 
 
-def check_counts(X: Any, name: str) -> sp.csr_array:
+def documents_of(X: Any, name: str) -> sp.csr_array:
     """Return a document-term matrix as canonical float64 CSR, never changing `X`."""
-    counts = counts_of(X, name, dtype=np.float64)
+    counts = check_counts(X, name, dtype=np.float64)
     if not counts.shape[0]:
         raise DataError(
             f"{name} has no documents. Give a matrix with at least one row."

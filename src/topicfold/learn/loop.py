@@ -394,7 +394,7 @@ def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Arra
         return before
     from topicfold.engine.kernels import extrapolate_rows
 
-    threads = getattr(engine, "threads", 1)
+    threads = engine.threads
     arguments = now, before, used, tuple(reach), before
     run_ranges(extrapolate_rows, even_ranges(len(now), threads), threads, *arguments)
     return before

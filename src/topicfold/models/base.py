@@ -330,7 +330,7 @@ class TopicModel(
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
-        return check_counts(self, X, reset=reset, **options)
+        return check_documents(self, X, reset=reset, **options)
 
     def _start_fit(self, X: Any) -> Any:
         """Return X checked, and forget every attribute of the last fit.
@@ -837,7 +837,7 @@ def save_fitted(model: Any, path: Any, corpus: Any, known: dict[str, Any]) -> No
     save_model_folder(model, path, **{**of_corpus, **known})
 
 
-def check_counts(
+def check_documents(
     estimator: BaseEstimator,
     X: Any,
     *,

@@ -21,15 +21,14 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import SparseRows, tall_product
-from topicfold.core.counts import check_counts as counts_of
+from topicfold.core.counts import SparseRows, check_counts, tall_product
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models.base import check_counts, save_fitted, told_empty
+from topicfold.models.base import check_documents, save_fitted, told_empty
 
 
 class LSI(
@@ -388,11 +387,11 @@ def _padded(columns: Doubles, n_columns: int) -> Doubles:
 def _check_documents(
     model: Any, X: Any, *, reset: bool, allow_empty: bool = False
 ) -> sparse.csr_matrix:
-    """Return X as `check_counts` does; say that an empty document is zero."""
+    """Return X as `check_documents` does; say that an empty document is zero."""
     with warnings.catch_warnings():
         # An empty document is the zero vector here, not a uniform mixture.
         warnings.simplefilter("ignore", EmptyDocumentWarning)
-        counts = check_counts(model, X, reset=reset, allow_empty=allow_empty)
+        counts = check_documents(model, X, reset=reset, allow_empty=allow_empty)
     empty = np.flatnonzero(np.diff(counts.indptr) == 0)
     if len(empty):
         warnings.warn(
@@ -405,7 +404,7 @@ def _check_documents(
 
 def _check_new_terms(model: Any, X: Any) -> sparse.csr_matrix:
     """Return the counts of new terms in the documents that the model has seen."""
-    counts = counts_of(X, "X", advice="LSI needs counts.")
+    counts = check_counts(X, "X", advice="LSI needs counts.")
     if counts.dtype != np.float32:
         counts = counts.astype(np.float64)
     if counts.shape[0] != model.n_documents_seen_:

@@ -15,7 +15,12 @@ from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import TopicModel, already_warned, check_asked, check_counts
+from topicfold.models.base import (
+    TopicModel,
+    already_warned,
+    check_asked,
+    check_documents,
+)
 from topicfold.models.manifold import GraphPLSA
 
 
@@ -126,7 +131,7 @@ class SideBySide(TopicModel):
         asked = check_asked(self, self.sees_embeddings, embeddings)
         if not self.sees_neighbors or asked != self.sees_embeddings:
             return super().transform(X)
-        X = check_counts(self, X, reset=False, allow_empty=True)
+        X = check_documents(self, X, reset=False, allow_empty=True)
         return self.fold_in_along(X, self.models_[0].edges_to(X, embeddings))
 
     @property

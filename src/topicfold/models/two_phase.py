@@ -43,7 +43,7 @@ from topicfold.learn.loop import part_of_more
 from topicfold.models.base import (
     TopicModel,
     already_warned,
-    check_counts,
+    check_documents,
     one_at_a_time,
 )
 from topicfold.models.fstm import FSTM
@@ -505,7 +505,7 @@ class TwoPhase(TopicModel):
             Rows on the simplex.
         """
         check_is_fitted(self, "base_")
-        X = check_counts(self, X, reset=False, allow_empty=True, blocks=True)
+        X = check_documents(self, X, reset=False, allow_empty=True, blocks=True)
         if isinstance(X, BlockCorpus) and not self._plain():
             blocks = itertools.pairwise(X.offsets.tolist())
             return np.vstack([self.transform(X[first:end]) for first, end in blocks])
@@ -557,7 +557,7 @@ class TwoPhase(TopicModel):
         With `word_weights` of the weighted words; never with neighbours or regression.
         """
         check_is_fitted(self, "base_")
-        X = self._seen(check_counts(self, X, reset=False))
+        X = self._seen(check_documents(self, X, reset=False))
         with already_warned():
             return self.base_.perplexity(X, random_state=random_state, cache=cache)
 

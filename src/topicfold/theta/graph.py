@@ -257,7 +257,7 @@ def graph_operator(name: str, context: Context) -> Any:
         from topicfold.engine.cuda.steps import CudaGraphOperator
 
         return CudaGraphOperator(context.graph, engine)
-    threads = int(getattr(engine, "threads", 1))
+    threads = engine.threads
     return GraphOperator(context.graph, engine.n_topics, engine.dtype, threads)
 
 
