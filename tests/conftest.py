@@ -29,6 +29,18 @@ SLOW = (
     *("test_stability.py", "test_kernel_bits.py", "models/test_few_labels.py"),
 )
 
+# Single tests that do, a second of CPU time and more each, or by the dozen.
+SLOW_TESTS = (
+    *("test_blocks_give_what_one_matrix_gives", "test_containers_make_no_difference"),
+    *("test_commands_write_what_they_wrote", "test_every_model_can_be_compared"),
+    *("test_features_and_a_response_by_names_and_by_values", "test_edits_hold"),
+    *("test_labels_as_lists_matrix_and_frame_are_the_same", "test_demo"),
+    *("test_new_documents_are_inferred_as_in_the_fit", "test_it_has_the_same_bits"),
+    *("test_so_it_has_with_any_number_of_topics", "test_every_figure_is_drawn"),
+    *("test_the_number_does_not_depend_on_the_most_topics", "test_bad_covariates"),
+    *("test_other_counts_do_not_harm_a_response", "test_with_many_topics_intervals"),
+)
+
 # scikit-learn's checks, 40 of each model, and the models whose checks are not slow.
 CHECKS = "test_scikit_learn_checks["
 CHECKED = tuple(f"{CHECKS}{name}(" for name in ("LDA", "PLSA"))
@@ -39,7 +51,8 @@ def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     slow = {here / place for place in SLOW}
     for item in items:
-        often = not item.name.startswith(CHECKS) or item.name.startswith(CHECKED)
+        often = not item.name.startswith((CHECKS, *SLOW_TESTS))
+        often = often or item.name.startswith(CHECKED)
         if slow & {item.path, *item.path.parents} or not often:
             item.add_marker(pytest.mark.slow)
 

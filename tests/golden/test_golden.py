@@ -71,7 +71,6 @@ def test_a_saved_index_finds_what_it_found():
         )
 
 
-@pytest.mark.slow
 def test_commands_write_what_they_wrote(tmp_path):
     old = json.loads((STORED / "commands.json").read_text(encoding="utf-8"))
     new = command_outputs(tmp_path)
