@@ -311,9 +311,10 @@ snippets, tweets, newsgroups and speeches, and the agreement of words that it ne
 newsgroups, bbc and, beyond this page, subject lines of newsgroups. docs was not looked
 at before. LDA with and without embeddings was measured after that choice, except on
 panglee; few labels and, on snippets, tweets and dblp, LTM with the present graph
-models; WordNetworkLDA, names and many documents before it. How much words count beside
-vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups, dblp and
-snippets; bbc, and beyond this page speeches and subject lines, were not looked at.
+models; many documents last; WordNetworkLDA and names before it. How much words count
+beside vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups,
+dblp and snippets; bbc, and beyond this page speeches and subject lines, were not looked
+at.
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 
 snippets: web search; newsgroups: subject and body; panglee: film reviews by rating;
