@@ -197,10 +197,10 @@ def features() -> Iterator[Claim]:
         gaps = [number(lda[c]) - number(ours[c]) for c in ("1/2", "1/10", "none")]
         told = f"lower by {gaps[0]:.0f}, {gaps[1]:.0f} and {gaps[2]:.0f} with half, a "
         told += "tenth and none of the words seen"
-        yield f"{corpus}: perplexity below LDA's", told, min(gaps) > 0
+        yield Comparison(f"{corpus}: perplexity below LDA's", told, min(gaps) > 0)
         times = number(ours["per pass"]) / number(lda["per pass"])
         claim = f"{corpus}: a pass costs at most 1.5 times LDA's"
-        yield claim, f"{times:.2f} times", times <= 1.5
+        yield Comparison(claim, f"{times:.2f} times", times <= 1.5)
         for peer in (r for r in found if r["model"] == "tomotopy DMR"):
             if peer["corpus"] != corpus:
                 continue

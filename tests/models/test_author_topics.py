@@ -150,7 +150,7 @@ def test_authors_are_compared_by_mixtures_and_by_words(written):
     words = side.word_places_ @ side.word_places_[[0]].T
     name = model.author_names_[0]
     for found, wanted in (
-        (model.similar_authors(name, 5), (mixtures + words).ravel() / 2),
+        (model.similar_authors(name, 5), (mixtures + 2 * words).ravel() / 3),
         (model.similar_authors(name, 5, words=False), mixtures.ravel()),
     ):
         wanted[0] = -1

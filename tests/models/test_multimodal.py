@@ -242,6 +242,29 @@ def test_translations_of_new_documents_are_found(translated):
         assert single[0, 0] == places[3, 0]
 
 
+def test_known_documents_show_which_words_go_together():
+    """Two topics cannot distinguish twenty subjects; words of known documents do."""
+    rng = np.random.default_rng(0)
+    subject = np.arange(100) % 20
+    common = np.zeros((100, 2, 30))
+    common[np.arange(100), subject % 2] = 1 / 30
+    own = np.eye(20)[subject].repeat(3, axis=1) / 3
+
+    def language():
+        p = np.hstack([0.7 * common.reshape(100, 60), 0.3 * own])
+        order = rng.permutation(120)
+        return np.array([rng.multinomial(40, row) for row in p])[:, order]
+
+    counts = {"one": language(), "other": language()}
+    known = {name: X[:80] for name, X in counts.items()}
+    model = MultimodalLDA(2, random_state=0, max_iter=30).fit(known)
+    new, among = {"one": counts["one"][80:]}, {"other": counts["other"][80:]}
+    places, _ = model.translations(new, among, known=known)
+    assert (places[:, 0] == np.arange(20)).mean() > 0.9
+    places, _ = model.translations(new, among)
+    assert (places[:, 0] == np.arange(20)).mean() < 0.5
+
+
 def test_candidates_are_compared_in_parts(translated, monkeypatch):
     model, known, new = translated
     given = {"en": new["en"]}, {"de": new["de"]}

@@ -138,8 +138,8 @@ class AuthorTopics(SidedLDA):
         -------
         list of (str, float)
             Names and how alike they are, the most similar first: ``Σ_k √(θ_ak θ_bk)``
-            of the mixtures, or the mean of that and the cosine of the tf-idf of their
-            words, by sketches of 256 numbers.
+            of the mixtures, or the mean of that and twice the cosine of the tf-idf of
+            their words, by sketches of 512 numbers.
         """
         return self._side(Authors).similar(name, n, words=words)
 

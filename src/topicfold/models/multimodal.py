@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicfold.core.counts import as_csr
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
+from topicfold.evidence.response_words import word_weights
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
@@ -28,9 +29,11 @@ from topicfold.topic_data import TopicData
 
 # A token's worth where translations are looked for; the least share of a topic in the
 # mixture of such tokens, and in the mean of their words; nearest documents that say how
-# crowded a place is, and those that are looked at (benchmarks/sides_polylingual.py).
+# crowded a place is, and those that are looked at; known documents that words are
+# compared with (benchmarks/sides_polylingual.py).
 LIGHT, LEAST_OF_MIXTURE, LEAST_OF_WORDS = 0.05, 1e-4, 1e-2
 NEAREST, MOST_COMPARED, AT_ONCE = 10, 5000, 1024
+MOST_KNOWN = 1000
 Rows = NDArray[np.float64]
 
 
@@ -190,9 +193,13 @@ class MultimodalLDA(SidedLDA):
         others, so three rows of K numbers are compared instead, all made of topics
         alone: logarithms of a mixture in which tokens are worth a twentieth, of the
         mean of its words' topics, and the mean log-likelihood of its words in each
-        topic. The score is their cosine, less half of that of the candidate and its
-        ten nearest candidates: what is like all is a translation of none. Of documents
-        that are drawn from the model, mixtures find more.
+        topic. Where documents are known in both, a fourth row has the cosines of its
+        tf-idf with those of at most a thousand of them (cross-lingual explicit semantic
+        analysis; Potthast, Stein, Anderka 2008): words that topics do not distinguish.
+        The score is the mean cosine of rows of topics and of words, less half of that
+        of the candidate and its ten nearest candidates: what is like all is a
+        translation of none. Of documents that are drawn from the model, mixtures find
+        more.
 
         Parameters
         ----------
@@ -202,9 +209,9 @@ class MultimodalLDA(SidedLDA):
             The candidates: one matrix of counts, of another name.
         known : dict of str to matrix, optional
             Documents of which both are known, row by row, such as those of `fit`. They
-            say what is usual in each matrix, and in which directions matrices differ,
-            which then counts less. Without them, the mean of
-            the candidates is what is usual in both.
+            say what is usual in each matrix, in which directions matrices differ, which
+            then counts less, and which words go with which. Without them, the mean of
+            the candidates is what is usual in both, and fewer are found.
         n : int, default=1
             How many to return of each document, at most as many as there are.
 
@@ -249,9 +256,13 @@ class MultimodalLDA(SidedLDA):
                 )
             usual = {one: _mean(part) for one, part in pairs.items()}
             metric = _metric([_joined(p, usual[one]) for one, p in pairs.items()])
-        rows = _joined(views, usual[name]) @ metric
-        places = _joined(pool, usual[other]) @ metric
-        return _nearest(normalize(rows), normalize(places), n)
+        rows = normalize(_joined(views, usual[name]) @ metric)
+        places = normalize(_joined(pool, usual[other]) @ metric)
+        if known is not None:
+            rows = np.hstack([rows, _by_words(own, named[name])]) / np.sqrt(2)
+            places = np.hstack([places, _by_words(candidates, named[other])])
+            places /= np.sqrt(2)
+        return _nearest(rows, places, n)
 
     def _one(self, X: Any) -> tuple[str, Any]:
         """Return the name and counts of one matrix."""
@@ -406,6 +417,17 @@ def _metric(matrices: list[Rows]) -> Rows:
     mean = max(float(np.trace(covariance)) / len(covariance), 1e-300)
     values, vectors = np.linalg.eigh(covariance / mean + np.eye(len(covariance)))
     return np.asarray(vectors / np.sqrt(values))
+
+
+def _by_words(counts: Any, known: Any) -> Rows:
+    """Return how like documents are to known ones by words, less what is usual."""
+    X, known = (as_csr(getattr(C, "counts", C)) for C in (counts, known))
+    known = known[:: -(-known.shape[0] // MOST_KNOWN)]
+    found = np.bincount(known.indices, minlength=known.shape[1])
+    idf = 1.0 + np.log((known.shape[0] + 1) / (found + 1.0))
+    rows = word_weights(known, idf)
+    likeness = (word_weights(X, idf) @ rows.T).toarray()
+    return np.asarray(normalize(likeness - (rows @ rows.T).toarray().mean(axis=0)))
 
 
 def _nearest(rows: Rows, pool: Rows, n: int) -> tuple[NDArray[np.intp], Rows]:
