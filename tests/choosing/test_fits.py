@@ -153,6 +153,18 @@ def test_a_fit_that_fails_is_noted_and_others_are_kept(planted, monkeypatch):
     assert len(fits.of(4)) == 1
 
 
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, np.linalg.LinAlgError])
+def test_all_fits_that_fail_are_an_error(planted, monkeypatch, error):
+    def never(self, X, y=None, **data):
+        raise error("no memory left")
+
+    monkeypatch.setattr(PLSA, "fit", never)
+    with pytest.raises(
+        DataError, match=r"all 4 fits failed; with 2 topics, seed 0: \w+: no"
+    ):
+        fit_many(PLSA(), planted[0], [2, 3, 3], n_seeds=2)
+
+
 def test_data_of_sides_and_bad_input(planted):
     X, _ = planted
     features = np.random.default_rng(0).normal(size=(X.shape[0], 1))
@@ -164,6 +176,8 @@ def test_data_of_sides_and_bad_input(planted):
         fit_many(PLSA(), X, [3, 151])
     with pytest.raises(DataError, match="must be 1 or more"):
         fit_many(PLSA(), X, [0, 3])
+    with pytest.raises(DataError, match="must be an integer or a list of integers"):
+        fit_many(PLSA(), X, [True, 3])
     with pytest.raises(DataError, match="no fit with 8 topics; sizes: 3"):
         fit_many(PLSA(max_iter=2), X, 3, n_seeds=1).best(8)
 

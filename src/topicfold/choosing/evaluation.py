@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,7 +58,13 @@ def read_labels(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[
 def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
     """Return a list of integers, from one or several."""
     numbers = np.atleast_1d(np.asarray(values))
-    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
+    truths = isinstance(values, Sequence) and any(isinstance(v, bool) for v in values)
+    if (
+        numbers.ndim != 1
+        or numbers.dtype.kind not in "iu"
+        or not len(numbers)
+        or truths
+    ):
         raise DataError(f"{name}={values!r} must be an integer or a list of integers.")
     if numbers.min() < least:
         raise DataError(f"{name}={values!r} must be {least} or more.")

@@ -227,7 +227,7 @@ def fit_many(
     -------
     Fits
         With the best fit of each size, stability and consensus topics. A fit that fails
-        is noted there; the others are kept.
+        is noted there; the others are kept. If all of them fail, that is an error.
 
     Examples
     --------
@@ -265,7 +265,10 @@ def fit_many(
             done.append(fit)
             if on_progress is not None:
                 on_progress(len(done), len(todo))
-    return Fits(tuple(done))
+    fits = Fits(tuple(done))
+    if len(fits.errors()) == len(done):
+        raise DataError(f"all {len(done)} fits failed; with {fits.errors()[0]}")
+    return fits
 
 
 def with_size(model: Any, size: int, seed: int) -> Any:
@@ -290,9 +293,10 @@ def _fit(model: Any, X: Any, size: int, seed: int, data: dict[str, Any]) -> OneF
     began = perf_counter()
     try:
         fitted = with_size(model, size, seed).fit(X, **data)
-    except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
-        if isinstance(error, DataError) and "n_components" not in str(error):
-            raise  # the data are wrong for every size
+    except (ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
+        wrong = isinstance(error, DataError) and "n_components" not in str(error)
+        if wrong or isinstance(error, NotImplementedError):
+            raise  # for every size
         reason = f"{type(error).__name__}: {error}"
         return OneFit(size, seed, None, perf_counter() - began, reason)
     return OneFit(size, seed, fitted, perf_counter() - began)
