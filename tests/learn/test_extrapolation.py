@@ -12,6 +12,7 @@ from topicfold.engine import make_engine
 from topicfold.engine.kernels import LEAST_PART
 from topicfold.learn import learner, run_em
 from topicfold.learn.initial import initial_topics
+from topicfold.learn.lda import Variational
 from topicfold.learn.learner import Learner
 from topicfold.learn.loop import (
     EM_FLOOR,
@@ -117,6 +118,21 @@ def test_orthogonal_topics_end_higher_than_by_plain_passes(planted, monkeypatch)
         model = OrthogonalPLSA(9, init="random", **options).fit(X)
         histories.append(np.array(model.objective_history_))
         assert (np.diff(histories[-1]) >= -1e-12 * abs(histories[-1][0])).all()
+    assert histories[0][30] > histories[1][60]
+
+
+@pytest.mark.parametrize("learn_priors", [False, True])
+def test_the_bound_rises_faster_and_never_falls(planted, monkeypatch, learn_priors):
+    X, histories = planted[0].astype(float), []
+    for extrapolated in (True, False):
+        if not extrapolated:
+            monkeypatch.setattr(Variational, "extrapolated", lambda self: self)
+        options = {"max_iter": 60, "tol": 0, "learn_priors": learn_priors}
+        model = LDA(
+            9, algorithm="variational", random_state=0, init="random", **options
+        )
+        histories.append(np.array(model.fit(X).objective_history_))
+        assert (np.diff(histories[-1]) >= -1e-10 * abs(histories[-1][0])).all()
     assert histories[0][30] > histories[1][60]
 
 

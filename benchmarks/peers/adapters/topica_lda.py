@@ -43,8 +43,9 @@ class TopicaLDA(Adapter):
         # It takes no more topics than words, of which the toy corpus has few.
         n_used = min(n_topics, corpus.num_words)
         model = topica.LDA(n_used, seed=seed, num_threads=threads, sampler=self.sampler)
-        kept = {"num_samples": 1, "keep_theta_draws": False, "progress": False}
-        model.fit(corpus, iters=max_passes, **kept)
+        # Before each sample of topics there are more sweeps, by default 25.
+        sampled = {"num_samples": 1, "sample_interval": 1, "keep_theta_draws": False}
+        model.fit(corpus, iters=max_passes - 1, progress=False, **sampled)
 
         def topics() -> np.ndarray:
             known = np.array([int(name) for name in model.vocabulary])

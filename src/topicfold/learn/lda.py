@@ -30,7 +30,7 @@ from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Link, OwnShare
 from topicfold.learn.learner import Learner
-from topicfold.learn.loop import Extrapolation
+from topicfold.learn.loop import Extrapolation, Point
 from topicfold.learn.priors import dirichlet_from_mean_log, symmetric_from_mean_log
 
 Vector = NDArray[np.float64]
@@ -69,6 +69,8 @@ LEFT_OUT_SLACK = 1e-6
 # ends. RMSE of drawn mixtures and passes (6 draws of the settings of
 # benchmarks/mixtures.py): 3 .140, 46; 1.5 .138, 57; 1 .135, 67.
 AFTER_LOOKS = 1.5
+# Tokens of a topic that has lost all.
+SMALLEST_TOTAL = 1e-30
 
 
 class Cvb0(Learner):
@@ -240,6 +242,25 @@ class Variational(Learner):
             self.known.learn(counts, self._iteration, self.alpha, self.eta)
             self._weighted = self.known.weights(counts, counts, None)
             self.documents = self.known.expected(self._weighted)
+
+    def extrapolated(self) -> Self:
+        """Extrapolate the passes, unless there are sides; returns self."""
+        if self.known is None:
+            self.extrapolation = Extrapolation(self)
+        return self
+
+    def point(self) -> Point:
+        """Return where the next pass begins: topics are λ without η."""
+        return Point(self.documents, self.counts)
+
+    def move_to(self, point: Point) -> None:
+        """Let the next pass begin there, with as many tokens in a topic as now."""
+        topics, totals = point.topics, self.engine.topic_totals(self.counts)
+        reached = np.maximum(self.engine.topic_totals(topics), SMALLEST_TOTAL)
+        topics *= self.engine.pack_prior(totals / reached)
+        self.documents = point.documents
+        self._adopt_topics(topics)
+        self._take_topics()
 
     def _packed_topics(self) -> Array:
         return self.counts

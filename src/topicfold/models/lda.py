@@ -105,8 +105,8 @@ class LDA(SidedModel, StreamedModel):
     """Latent Dirichlet allocation: topics of word counts, a mixture per document.
 
     ``θ_d ~ Dirichlet(α)``, ``φ_k ~ Dirichlet(η)``, ``p(w|d) = Σ_k θ_dk φ_kw``.
-    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes of CVB0 over a whole
-    corpus are extrapolated, so that fewer are needed.
+    Time O(nnz·K) per pass, memory O(nnz + (D + V)·K). Passes over a whole corpus are
+    extrapolated, so that fewer are needed.
 
     Parameters
     ----------
