@@ -36,10 +36,10 @@ def said(seconds):
     alone, both, together = seconds.values()
     return [
         f"One fit per thread takes {together / alone:.2f} of the sum of the same fits,"
-        f" and {together / both:.2f} of fits that have both threads to themselves: these"
-        f" are {alone / both:.2f} times as fast as on one, so no arrangement of the same"
-        f" passes takes less than {alone / both / THREADS:.2f}. Passes are all but a few"
-        " per cent of a fit here, so starts and arrangements have little to share. Fits"
+        f" and {together / both:.2f} of fits that have both threads to themselves:"
+        f" these are {alone / both:.2f} times as fast as on one, so no arrangement of"
+        f" the same passes takes less than {alone / both / THREADS:.2f}. Passes are all"
+        " but a few per cent of a fit here, so starts and arrangements have little to share. Fits"
         " do not start from each other: they would agree more than the data support.",
         "",
     ]
