@@ -39,8 +39,9 @@ def said(seconds):
         f" and {together / both:.2f} of fits that have both threads to themselves:"
         f" these are {alone / both:.2f} times as fast as on one, so no arrangement of"
         f" the same passes takes less than {alone / both / THREADS:.2f}. Passes are all"
-        " but a few per cent of a fit here, so starts and arrangements have little to share. Fits"
-        " do not start from each other: they would agree more than the data support.",
+        " but a few per cent of a fit here, so starts and arrangements have little to"
+        " share. Fits do not start from each other: they would agree more than the data"
+        " support.",
         "",
     ]
 
