@@ -157,6 +157,9 @@ def main(folder: Path, *, bits: bool, only: list[str]) -> None:
     found = {k: v for n, model in fitted.items() for k, v in arrays(n, model).items()}
     if not bits:
         folder.mkdir(parents=True, exist_ok=True)
+        if only:
+            with np.load(folder / "fits.npz") as stored:
+                found = {**stored, **found}
         np.savez_compressed(folder / "fits.npz", **found)
         if only:
             return
