@@ -109,6 +109,17 @@ def test_fit_transform(name, n_topics, dtype, corpora):
     )
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "classifier"])
+def test_documents_are_inferred_alone_as_in_any_batch(name, corpora):
+    model = fitted(name, 9, corpora[np.float64])
+    documents = given(name, 9, corpora[np.float64])[0][0]
+    whole = model.transform(documents)
+    for rows in (slice(0, 1), slice(1, 3), slice(20, 29)):
+        some = documents[rows] if name != "multimodal" else None
+        some = {k: v[rows] for k, v in documents.items()} if some is None else some
+        np.testing.assert_array_equal(model.transform(some), whole[rows])
+
+
 # LSI has no iterations; the classifier fits its topics to several sets of documents.
 @each([name for name in NAMES if name not in (*STATELESS, "lsi", "classifier")], turn=1)
 def test_resume(name, n_topics, dtype, corpora, tmp_path, caplog):

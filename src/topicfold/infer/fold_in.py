@@ -173,7 +173,10 @@ def _iterated(
         own = rows_of(data, to_numpy(active))
         there = replace(context, rows=active, lengths=lengths[active], data=own)
         old, new = theta[active], xp.zeros_like(theta[active])
-        new[:, used] = stepped_rows(step, counts[:, used], old[:, used], there)
+        # Of one row a part of the columns is contiguous, of several it is not, and a
+        # kernel that is compiled for one of them adds up in another order.
+        plain = (xp.ascontiguousarray(rows[:, used]) for rows in (counts, old))
+        new[:, used] = stepped_rows(step, *plain, there)
         theta[active] = new
         active = active[xp.abs(new - old).sum(axis=1) > tol]
         if len(active) == 0:
