@@ -175,8 +175,9 @@ def _iterated(
         old, new = theta[active], xp.zeros_like(theta[active])
         # Of one row a part of the columns is contiguous, of several it is not, and a
         # kernel that is compiled for one of them adds up in another order.
-        plain = (xp.ascontiguousarray(rows[:, used]) for rows in (counts, old))
-        new[:, used] = stepped_rows(step, *plain, there)
+        plain = xp.ascontiguousarray(old[:, used])
+        found = xp.ascontiguousarray(counts[:, used])
+        new[:, used] = stepped_rows(step, found, plain, there)
         theta[active] = new
         active = active[xp.abs(new - old).sum(axis=1) > tol]
         if len(active) == 0:
