@@ -382,7 +382,8 @@ def page(done):
         "fifths of the documents are fitted, one fifth scored by document completion. "
         "Defaults of HDP and the tree were chosen on ap_blei, oh15 and on other draws "
         "than those shown (of trees: draw 0), the way to BurstyLDA's strength on "
-        "ap_blei and nips0_12; the other corpora had no part. Rows of tomotopy and "
+        "ap_blei and nips0_12; the other corpora had no part. The sections were run "
+        "apart, trees and bursts before the others. Rows of tomotopy and "
         "topica had the CPU seconds of the model above them; topica's HDP had not "
         "ended on ap_blei and oh15 after eight times as long.",
     ]
