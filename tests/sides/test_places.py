@@ -9,7 +9,10 @@ import sides_support as support
 
 from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
+from topicfold.engine.blocks import engine
+from topicfold.evidence import Response
 from topicfold.exceptions import DataError
+from topicfold.parts import side_rows
 from topicfold.parts.sides import Hook
 from topicfold.parts.together import REFUSED, check_place
 from topicfold.phi import OrthogonalPhi, OtherCounts
@@ -33,6 +36,38 @@ def cases():
         "counts": (OtherCounts("more"), {"more": X}),
         "topics": (support.Banned(3), {}),
     }
+
+
+@pytest.mark.parametrize("kind", ["real", "classes"])
+def test_a_few_documents_at_a_time_give_the_same(cases, monkeypatch, kind):
+    X, _ = cases
+    y = np.arange(X.shape[0]) % 3
+    side, data = (
+        Response(kind, weight=5.0),
+        {"response": y if kind == "classes" else 1.0 * y},
+    )
+    whole = LDA(4, sides=[side], **FEW).fit(X, **data)
+    monkeypatch.setattr(side_rows, "ROWS", 7)
+    found = LDA(4, sides=[side], **FEW).fit(X, **data)
+    np.testing.assert_allclose(found.doc_topics_, whole.doc_topics_, atol=1e-8)
+    np.testing.assert_allclose(found.sides_[0].coef_, whole.sides_[0].coef_, rtol=1e-6)
+
+
+def test_blocks_keep_no_evidence_between_visits(cases, monkeypatch, tmp_path):
+    X, sides = cases
+    side, data = sides["evidence"]
+    kept, evaluate = [], engine._evaluate_block
+
+    def seen(block, *arguments):
+        found = evaluate(block, *arguments)
+        kept.append(block._collapsed)
+        return found
+
+    monkeypatch.setattr(engine, "_evaluate_block", seen)
+    blocks = BlockMatrix.write(tmp_path / "b", X, block_size=50)
+    LDA(4, sides=[side], **FEW).fit(blocks, **data)
+    assert len(kept) > 3
+    assert set(kept) == {None}
 
 
 @pytest.mark.parametrize("hook", HOOKS)
