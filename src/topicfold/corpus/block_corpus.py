@@ -154,13 +154,15 @@ class BlockCorpus(ABC):
         """
         return JoinedBlocks(self, more, weight)
 
-    def by_slice(self, slices: Rows, n_slices: int) -> SlicedBlocks:
+    def by_slice(self, slices: Rows, n_slices: int) -> tuple[BlockCorpus, Rows]:
         """Return the corpus with a column for each pair of a word and a slice.
 
-        `slices` has the slice of each document. Pairs that occur are found in one pass
-        over the blocks; their columns are made when a block is read.
+        `slices` has the slice of each document. Pairs that occur, which are returned
+        as ``word · n_slices + slice``, are found in one pass over the blocks; their
+        columns are made when a block is read.
         """
-        return SlicedBlocks(self, slices, n_slices)
+        sliced = SlicedBlocks(self, slices, n_slices)
+        return sliced, sliced.pairs
 
     def __mul__(self, weight: float) -> BlockCorpus:
         """Return the corpus with other weights of its tokens."""
@@ -254,30 +256,39 @@ class SlicedBlocks(BlockCorpus):
     def _counted(self, number: int) -> tuple[NDArray[Any], ...]:
         """Return the pairs of a block, and the documents and tokens of each."""
         block = self._corpus.block(number)  # type: ignore[attr-defined]
-        rows = np.arange(*self.offsets[number : number + 2])
-        keys, places = np.unique(self._keys(block, rows), return_inverse=True)
+        own = self._slices[slice(*self.offsets[number : number + 2])]
+        keys = pair_keys(block, own, self._n_slices)
+        keys, places = np.unique(keys, return_inverse=True)
         return keys, np.bincount(places), np.bincount(places, block.data)
-
-    def _keys(self, rows: sparse.csr_matrix, numbers: Rows) -> Rows:
-        own = np.repeat(self._slices[numbers], np.diff(rows.indptr))
-        return rows.indices.astype(np.int64) * self._n_slices + own
-
-    def _sliced(self, rows: sparse.csr_matrix, numbers: Rows) -> sparse.csr_matrix:
-        columns = np.searchsorted(self.pairs, self._keys(rows, numbers))
-        shape = rows.shape[0], len(self.pairs)
-        return sparse.csr_matrix((rows.data, columns, rows.indptr), shape)
 
     def block(self, number: int) -> sparse.csr_matrix:
         """Return a block with its columns."""
-        rows = np.arange(*self.offsets[number : number + 2])
-        return self._sliced(self._corpus.block(number), rows)  # type: ignore[attr-defined]
+        own = self._slices[slice(*self.offsets[number : number + 2])]
+        block = self._corpus.block(number)  # type: ignore[attr-defined]
+        return in_pairs(block, own, self._n_slices, self.pairs)
 
     def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
         return np.diff(self._corpus.indptr), self._corpus.sum(axis=1)
 
     def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
         rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
-        return self._sliced(self._corpus._take(chosen), rows)
+        taken, own = self._corpus._take(chosen), self._slices[rows]
+        return in_pairs(taken, own, self._n_slices, self.pairs)
+
+
+def pair_keys(rows: sparse.csr_matrix, slices: Rows, n_slices: int) -> Rows:
+    """Return ``word · n_slices + slice`` of the entries of rows with these slices."""
+    own = np.repeat(slices, np.diff(rows.indptr))
+    return rows.indices.astype(np.int64) * n_slices + own
+
+
+def in_pairs(
+    rows: sparse.csr_matrix, slices: Rows, n_slices: int, pairs: Rows
+) -> sparse.csr_matrix:
+    """Return rows with a column for each of the sorted pairs."""
+    columns = np.searchsorted(pairs, pair_keys(rows, slices, n_slices))
+    shape = rows.shape[0], len(pairs)
+    return sparse.csr_matrix((rows.data, columns, rows.indptr), shape)
 
 
 def join_rows(

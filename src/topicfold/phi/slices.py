@@ -21,7 +21,7 @@ from scipy import sparse
 
 from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
-from topicfold.corpus.block_corpus import BlockCorpus
+from topicfold.corpus.block_corpus import BlockCorpus, pair_keys
 from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, PhiStep
 
@@ -57,11 +57,10 @@ class Slices:
         A corpus in blocks stays in blocks.
         """
         if isinstance(X, BlockCorpus):
-            blocks = X.by_slice(slices, n_slices)
-            self._keep_pairs(blocks.pairs, n_slices, X.shape[1])
+            blocks, pairs = X.by_slice(slices, n_slices)
+            self._keep_pairs(pairs, n_slices, X.shape[1])
             return blocks
-        documents = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        keys = X.indices.astype(np.int64) * n_slices + slices[documents]
+        keys = pair_keys(X, slices, n_slices)
         pairs, columns = np.unique(keys, return_inverse=True)
         self._keep_pairs(pairs, n_slices, X.shape[1])
         shape = X.shape[0], len(pairs)

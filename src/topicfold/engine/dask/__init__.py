@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import BlockCorpus, Rows
+from topicfold.corpus.block_corpus import BlockCorpus, Rows, in_pairs
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine.blocks.executor import BlockArgs, Shared, Visit
 from topicfold.engine.blocks.store import BlockStore, StoredBlock, save_block
@@ -31,6 +31,7 @@ from topicfold.engine.dask.tasks import (
     clean,
     count_terms,
     describe_all,
+    found_pairs,
     gather,
     in_touch,
     join_arrays,
@@ -188,13 +189,33 @@ class DaskBlocks(BlockCorpus):
             sent, held = self.broadcast(arrays)
             args.append((join_arrays, block, (weight, rows.shape), sent))
             files += held
-        joined = copy.copy(self)
-        vars(joined).pop("_rows_known", None)
-        joined._joined_files = files  # held, for a lost block is made again from them
+        joined = self._made_by(args, files)
         joined.vocabulary = None if more.shape[1] else self.vocabulary
-        blocks = submit_all(self.client, call, args)
-        joined._hold(blocks, describe_all(self.client, blocks))
         return joined
+
+    @in_touch()
+    def by_slice(self, slices: Rows, n_slices: int) -> tuple[DaskBlocks, Rows]:
+        """See `BlockCorpus`: the workers find the pairs and make the columns."""
+        bounds = zip(self.offsets[:-1], self.offsets[1:], strict=True)
+        own = [(slices[first:end], n_slices) for first, end in bounds]
+        blocks = list(zip(self.blocks, own, strict=True))
+        args: list[Any] = [(found_pairs, *block, ()) for block in blocks]
+        found = gather(self.client, submit_all(self.client, call, args))
+        pairs = np.unique(np.concatenate(found))
+        sent, files = self.broadcast((pairs,))
+        sliced = self._made_by([(in_pairs, *block, sent) for block in blocks], files)
+        sliced.vocabulary = None
+        return sliced, pairs
+
+    def _made_by(self, calls: list[Any], files: list[StoredBlock]) -> DaskBlocks:
+        """Return the corpus of what calls make of the blocks."""
+        made = copy.copy(self)
+        vars(made).pop("_rows_known", None)
+        # Held, for a lost block is made again from them.
+        made._joined_files = [*self._joined_files, *files]
+        blocks = submit_all(self.client, call, calls)
+        made._hold(blocks, describe_all(self.client, blocks))
+        return made
 
     def _selected(self, chosen: list[tuple[int, Rows]]) -> list[Any]:
         args = [(self.blocks[block], rows) for block, rows in chosen]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import Rows, clean_block, join_rows
+from topicfold.corpus.block_corpus import Rows, clean_block, join_rows, pair_keys
 from topicfold.corpus.blocks import BlockFile
 from topicfold.engine.blocks.executor import FAN_IN
 from topicfold.engine.blocks.store import share_block
@@ -169,6 +169,11 @@ def join_arrays(
 ) -> sparse.csr_matrix:
     """Join the rows of a CSR matrix, given by its arrays, to a block."""
     return join_rows(block, weight, sparse.csr_matrix(arrays, shape))
+
+
+def found_pairs(block: sparse.csr_matrix, slices: Rows, n_slices: int) -> Rows:
+    """Return the pairs of a word and a slice that occur in a block."""
+    return np.unique(pair_keys(block, slices, n_slices))
 
 
 class Sent(NamedTuple):
