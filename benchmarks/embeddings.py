@@ -51,7 +51,7 @@ CORPORA = (
     *("bbc", "docs"),
 )
 LABELLED, DESCRIBED = (
-    ("snippets", "newsgroups", "bbc", "dblp"),
+    ("snippets", "newsgroups", "bbc", "dblp", "speeches"),
     ("snippets", "newsgroups", "bbc"),
 )
 SIZES, SEEDS, N_LABELS = (20, 50), (0, 1), (5, 10, 20)
@@ -313,8 +313,7 @@ at before. LDA with and without embeddings was measured after that choice, excep
 panglee; few labels and, on snippets, tweets and dblp, LTM with the present graph
 models; many documents last; WordNetworkLDA and names before it. How much words count
 beside vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups,
-dblp and snippets; bbc, and beyond this page speeches and subject lines, were not looked
-at.
+dblp and snippets; bbc and speeches had no part in it.
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 
 snippets: web search; newsgroups: subject and body; panglee: film reviews by rating;

@@ -102,7 +102,8 @@ def page(rows):
         f"{N_DOCUMENTS:,} documents, {len(SEEDS)} seeds. The last line counts the "
         "corpora on which a start is above `documents`. How η and the strength of "
         "LapPLSI follow the length of short texts was chosen on short_searchsnippets, "
-        "short_tweet and dblp_octis.",
+        "short_tweet and dblp_octis, and titles and subjects were looked at on the "
+        "way; cora_linqs had no part in it.",
     ]
     corpora = list(dict.fromkeys(row["corpus"] for row in rows))
     columns = [(m, i) for m in MODELS if m != "LDA" for i in STARTS]
