@@ -141,7 +141,7 @@ def accuracy_pages(corpora: Path) -> Iterator[list[str]]:
         "what documents without labels take from LabeledLDA, in points (a gain is "
         "negative). The weights of these documents, and the rule that chooses one, "
         f"were found on {', '.join(CORPORA[:4])}; what predicts labels beside their "
-        "shares on two other splits of these four, oh15 and short_searchsnippets.",
+        "shares on other splits of these four, oh15 and short_searchsnippets.",
         "",
         "| corpus | split | LabeledLDA, all labels | naive Bayes, all labels | a "
         "tenth, labelled documents alone | a tenth, all documents | cost | weight | "
