@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from topicfold import PLSA
+from topicfold import PLSA, StructuralLDA
 from topicfold.exceptions import DataError
+from topicfold.learn import Resume
+from topicfold.persistence import read_bundle, write_bundle
 from topicfold.phi import DirichletPhi
 from topicfold.theta import LogisticNormalTheta
 from topicfold.theta import logistic_normal_kernels as kernels
@@ -175,3 +177,16 @@ def test_bad_covariates_are_refused():
     model = PLSA(2, theta_step=step, random_state=0).fit(X)
     with pytest.raises(DataError, match="the fit had no covariates"):
         model.transform(X, prevalence=[1, 2, 3])
+
+
+def test_a_number_of_documents_from_elsewhere_is_no_stride_for_scipy(tmp_path):
+    X = sparse.csr_matrix(np.random.default_rng(0).poisson(1.0, (12, 8)))
+    options = {"init": "random", "tol": 0, "random_state": 0}
+    StructuralLDA(3, max_iter=2, callbacks=[Resume(tmp_path)], **options).fit(X)
+    (state,) = tmp_path.rglob("state.safetensors")
+    bundle = read_bundle(state)
+    bundle.meta["values"]["side theta_step n_documents_"] = 1e20
+    state.unlink()
+    write_bundle(state, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta)
+    model = StructuralLDA(3, max_iter=4, callbacks=[Resume(tmp_path)], **options)
+    assert np.isfinite(model.fit(X).components_).all()

@@ -233,7 +233,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         total, size = np.zeros_like(self.sigma_), counts.shape[1]
         if not self.takes_covariances(int(self.passes_)):
             return total, 0.0, 0.0, 0.0, 0.0
-        every = sampled_every(int(self.n_documents_), size)
+        # A state from elsewhere may name any number.
+        every = sampled_every(int(min(self.n_documents_, 2.0**31 - 1)), size)
         rows = context.rows
         first = (rows.start or 0) if isinstance(rows, slice) else int(rows[0])
         sampled = slice(-first % every, None, every)
