@@ -237,3 +237,10 @@ def test_matrices_beside_other_sides_are_taken(tmp_path):
     np.testing.assert_array_equal(
         load_estimator(tmp_path).components_, model.components_
     )
+
+
+def test_labels_of_no_words_are_still_predicted():
+    model = fitted("labels")
+    model.topic_totals_[:] = 1e-320
+    assert hasattr(model.sides_[0], "clue_weights_")
+    assert np.isfinite(model.predict_proba(np.ones((3, 9)))).all()

@@ -222,7 +222,7 @@ class Labels(DeclaredParameters, Side):
         logs = np.log(words / words.sum(axis=1, keepdims=True)).T
         ratios = logs - np.log(words.sum(axis=0) / words.sum())[:, None]
         given_word = frequencies.T * np.exp(ratios)  # p(c|w), (V, C)
-        given_word /= given_word.sum(axis=1, keepdims=True)
+        given_word /= np.maximum(given_word.sum(axis=1, keepdims=True), 1e-300)
         told = np.log(
             np.maximum(given_word, 1e-300) / np.maximum(frequencies.T, 1e-300)
         )
