@@ -34,8 +34,11 @@ from topicfold.persistence.bundle import (
 KIND = "topic_data"
 # The value that readers told topics apart by best (Sievert and Shirley, 2014).
 NAME_RELEVANCE = 0.6
-_PER_DOCUMENT = ("doc_topics", "doc_lengths", "labels", "doc_ids", "texts", "times")
-_ARRAY_FIELDS = ("topics", "doc_topics", "doc_lengths", "times")
+_PER_DOCUMENT = (
+    *("doc_topics", "doc_lengths", "labels", "doc_ids", "texts", "times"),
+    "embeddings",
+)
+_ARRAY_FIELDS = ("topics", "doc_topics", "doc_lengths", "times", "embeddings")
 _TEXT_FIELDS = ("vocabulary", "doc_ids", "texts", "topic_names")
 
 
@@ -63,6 +66,8 @@ class TopicData:
     times : array of shape (n_documents,), optional
         Time of every document: numbers, ``datetime64``, dates, or dates in ISO 8601;
         NaN or NaT if unknown.
+    embeddings : array of shape (n_documents, n_dimensions), optional
+        Vectors of the documents, by which the map places them.
     topic_names : sequence of str, optional
         Names of the topics; an empty one is replaced by the topic's first terms.
     history : sequence of float, default=()
@@ -101,6 +106,7 @@ class TopicData:
     doc_ids: tuple[str, ...] | None = None
     texts: tuple[str, ...] | None = None
     times: NDArray[Any] | None = None
+    embeddings: NDArray[Any] | None = None
     topic_names: tuple[str, ...] | None = None
     history: tuple[float, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -414,7 +420,7 @@ class TopicData:
 
 def _normalise(name: str, value: Any) -> Any:
     """Return the field in its one form, or raise TypeError or ValueError."""
-    if name in ("topics", "doc_topics"):
+    if name in ("topics", "doc_topics", "embeddings"):
         return _frozen(_numbers(value, "f"))
     if name == "doc_lengths":
         return _frozen(_numbers(value, "iuf"))
@@ -535,6 +541,9 @@ def _document_problems(usable: Mapping[str, Any]) -> Iterator[str]:
         yield "doc_lengths must be numbers from 0 to 1e30"
     if times is not None and np.isinf(times).any():
         yield "times must be finite (NaN or NaT if unknown)"
+    rows = usable.get("embeddings")
+    if rows is not None and not (rows.ndim == 2 and np.isfinite(rows).all()):
+        yield "embeddings must be finite numbers, a row for every document"
 
 
 def _pack(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -583,10 +592,8 @@ def _unpack_side(number: int, head: Any, content: dict[str, Any]) -> SideTable:
         name: content.pop(name) for name in list(content) if name.startswith(start)
     }
     parts = {name.removeprefix(start): value for name, value in found.items()}
-    # Files of earlier versions call the lengths of lists of words their sizes.
-    lengths = "lengths" if "lengths" in parts else "sizes"
-    if lengths in parts and head["kind"] == "terms":
-        ends = np.cumsum(parts.pop(lengths)).tolist()
+    if "lengths" in parts:
+        ends = np.cumsum(parts.pop("lengths")).tolist()
         words = parts.pop("terms", ())
         pairs = zip([0, *ends], ends, strict=False)
         parts["terms"] = [words[begin:end] for begin, end in pairs]

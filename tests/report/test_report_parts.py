@@ -221,6 +221,22 @@ def test_map_keeps_groups_together():
     assert np.array_equal(places, map_documents(theta))
 
 
+def test_a_map_by_embeddings():
+    rng = np.random.default_rng(0)
+    kinds = np.repeat([0, 1, 2], 40)
+    vectors = np.eye(3)[kinds] @ rng.normal(size=(3, 80))
+    vectors += 0.1 * rng.normal(size=vectors.shape)
+    theta = rng.dirichlet(np.ones(4), len(kinds))  # says nothing about the kinds
+    places = map_documents(theta, vectors=vectors)
+    gaps = np.linalg.norm(places[:, None] - places, axis=2) + 9.0 * np.eye(len(kinds))
+    near = np.argsort(gaps, axis=1)[:, :5]
+    assert (kinds[near] == kinds[:, None]).mean() > 0.95
+    plain = map_documents(theta)
+    gaps = np.linalg.norm(plain[:, None] - plain, axis=2) + 9.0 * np.eye(len(kinds))
+    near = np.argsort(gaps, axis=1)[:, :5]
+    assert (kinds[near] == kinds[:, None]).mean() < 0.6
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (2, 1), (3, 2), (60, 1), (100, 3)])
 def test_map_of_documents_that_are_all_the_same(shape):
     places = map_documents(np.full(shape, 1 / shape[1]))

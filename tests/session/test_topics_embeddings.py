@@ -289,3 +289,14 @@ def test_the_name_of_an_encoder_that_is_a_list_of_modules(path, name):
 
     assert encoder_name(Modules()) == name
     assert encoder_name(Wrong(None)) == "Wrong"
+
+
+def test_the_record_has_the_embeddings_of_the_documents(fitted, texts, tmp_path):
+    vectors, kept = np.array(Encoder().encode(texts)), fitted.data_.embeddings
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(kept, axis=1)
+    np.testing.assert_allclose((vectors * kept).sum(axis=1), lengths, rtol=1e-5)
+    again = Topics.load(fitted.save(tmp_path / "m"))
+    np.testing.assert_array_equal(again.data_.embeddings, fitted.data_.embeddings)
+    page = fitted.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "places documents by their embeddings" in page
+    assert Topics(2, min_df=1).fit(texts).data_.embeddings is None

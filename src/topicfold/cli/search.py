@@ -150,11 +150,11 @@ def _open_index(
     folder: Path, given: _Flags, mix: float | None, options: inputs.TextOptions
 ) -> tuple[TopicIndex, Any]:
     """Return the index to search, and what has its labels and texts (or None)."""
+    from topicfold.models.base import embeddings_of
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
     from topicfold.search import TopicIndex
     from topicfold.search.index import has_index
-    from topicfold.session.views import embeddings_of
 
     documents = given.documents
     if documents is None and has_index(read_estimator(folder)):

@@ -138,6 +138,17 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
     return embeddings is not None
 
 
+def embeddings_of(model: Any) -> Any:
+    """Return the embeddings of all documents of a model; None where some have none."""
+    holder = getattr(model, "sharing_", model)
+    rows = getattr(holder, "embeddings_", None)
+    added = getattr(model, "added_embeddings_", None)
+    if rows is not None and added is not None:
+        rows = np.vstack([rows, added])
+    n_documents = len(getattr(model, "doc_topics_", ()))
+    return rows if rows is not None and len(rows) == n_documents else None
+
+
 class TopicModel(
     DeclaredParameters,
     ClassNamePrefixFeaturesOutMixin,
@@ -289,6 +300,7 @@ class TopicModel(
             # A model of a stream keeps no documents.
             theta = getattr(self, "doc_topics_", None)
             lengths = getattr(self, "doc_lengths_", None)
+            documents.setdefault("embeddings", embeddings_of(self))
         else:
             theta = self.transform(X)
             lengths = np.asarray(sparse.csr_matrix(X).sum(axis=1)).ravel()

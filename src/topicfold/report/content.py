@@ -260,6 +260,8 @@ def _documents(
     mixtures = data.doc_topics[rows]
     main = data.main_topics()[rows]
     positions = document_places(data, rows)
+    if data.embeddings is not None:
+        notes.append("The map places documents by their embeddings.")
     grid = np.rint(positions * 65535).astype(np.uint16)
     result: dict[str, Any] = {
         "rows": pack_array(rows),

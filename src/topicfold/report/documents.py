@@ -199,7 +199,8 @@ def document_places(data: TopicData, rows: NDArray[np.int64]) -> NDArray[np.floa
         return np.empty((0, 2))
     known = _positions.get(data)
     if known is None or not np.array_equal(known[0], rows):
-        known = rows, map_documents(data.doc_topics[rows], data.topics)
+        vectors = None if data.embeddings is None else data.embeddings[rows]
+        known = rows, map_documents(data.doc_topics[rows], data.topics, vectors)
         _positions[data] = known
     return known[1]
 

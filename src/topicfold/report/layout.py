@@ -22,17 +22,22 @@ _RATE = 1.0
 _MANY = 20_000
 # Neighbours are looked for among so many documents, at most.
 MOST_COMPARED = 30_000
+# Directions in which embeddings are compared.
+_N_AXES = 50
 # Cells of the grid on which islands are found, and the water left between them.
 _GRID = 160
 _WATER = 2
 
 
 def map_documents(
-    doc_topics: NDArray[Any], topics: NDArray[Any] | None = None
+    doc_topics: NDArray[Any],
+    topics: NDArray[Any] | None = None,
+    vectors: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
     """Place documents on a plane.
 
-    Every document is tied to its nearest by Σ_k √(θ_dk θ_ek) and starts between its
+    Every document is tied to its nearest by Σ_k √(θ_dk θ_ek), or by the cosine of
+    `vectors` where they are given, and starts between its
     topics, themselves placed by their words (`map_topics`; without `topics` in a
     projection on the first two principal axes of √θ). The ties pull, and random others
     push. Islands far from the rest are then moved closer, so that they do not take
@@ -57,7 +62,8 @@ def map_documents(
     else:
         start = 10.0 * (doc_topics.astype(np.float64) @ (map_topics(topics) - 0.5))
     positions = _apart(start)
-    neighbors = nearest_documents(roots, N_NEIGHBORS)
+    near = roots if vectors is None else _directions(vectors)
+    neighbors = nearest_documents(near, N_NEIGHBORS)
     n_epochs = _N_EPOCHS if len(roots) <= _MANY else _N_EPOCHS // 2
     pull_together(positions, neighbors, n_epochs, _N_PUSHES, _RATE)
     return _fit_square(_pull_in_islands(positions))
@@ -88,6 +94,20 @@ def nearest_documents(roots: NDArray[np.float32], n_nearest: int) -> NDArray[np.
     left_out = found == rows[:, None]
     left_out[~left_out.any(axis=1), -1] = True  # a row that is not among the others
     return found[~left_out].reshape(len(rows), n_nearest)
+
+
+def _directions(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Return rows of length 1, in the `_N_AXES` directions in which they differ most.
+
+    Fewer numbers are compared sooner, and neighbours hardly change.
+    """
+    rows = vectors.astype(np.float64)
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    if rows.shape[1] > _N_AXES:
+        _, axes = np.linalg.eigh(rows.T @ rows)
+        rows = rows @ axes[:, -_N_AXES:]
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows.astype(np.float32)
 
 
 def topic_anchors(

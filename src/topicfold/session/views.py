@@ -80,7 +80,7 @@ def find_documents(
         vectors=data.doc_topics,
         ids=saved.doc_ids,
         texts=saved.texts,
-        embeddings=embeddings_of(saved.model),
+        embeddings=data.embeddings,
     )
     default = 0.0 if saved.counts is None else DEFAULT_MIX
     asked = encoder is not None or embeddings is not None
@@ -109,17 +109,6 @@ def main_topic_table(data: TopicData, least: float) -> Table:
             }
         )
     return table
-
-
-def embeddings_of(model: Any) -> Any:
-    """Return the embeddings of all documents of a model; None where some have none."""
-    holder = getattr(model, "sharing_", model)
-    rows = getattr(holder, "embeddings_", None)
-    added = getattr(model, "added_embeddings_", None)
-    if rows is not None and added is not None:
-        rows = np.vstack([rows, added])
-    n_documents = len(getattr(model, "doc_topics_", ()))
-    return rows if rows is not None and len(rows) == n_documents else None
 
 
 def time_table(data: TopicData) -> Table:
