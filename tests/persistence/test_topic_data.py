@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from topicfold.core.side_table import SideTable
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence import read_bundle, write_bundle
-from topicfold.topic_data import TopicData, _unpack_side
+from topicfold.topic_data import TopicData
 
 GOLDEN = Path(__file__).parent / "golden" / "topic_data_v1.safetensors"
 
@@ -41,8 +41,8 @@ def write_golden() -> None:
 
 
 def assert_fields(data: TopicData, expected: dict) -> None:
-    # Files of earlier versions have no side tables.
     assert data.sides == ()
+    expected = {"embeddings": None, **expected}
     names = [f.name for f in dataclasses.fields(data) if f.name != "sides"]
     assert sorted(names) == sorted(expected)
     for name in names:
@@ -81,9 +81,16 @@ def test_golden_file_has_the_names_that_are_written_now(tmp_path):
 
 @pytest.mark.parametrize("name", ["folder", "file.safetensors"])
 def test_round_trip(tmp_path, name):
-    data = TopicData(**golden_fields())
-    data.save(tmp_path / name)
-    assert_fields(TopicData.load(tmp_path / name), golden_fields())
+    fields = golden_fields()
+    fields["embeddings"] = np.arange(2.0 * len(fields["doc_ids"])).reshape(-1, 2)
+    TopicData(**fields).save(tmp_path / name)
+    assert_fields(TopicData.load(tmp_path / name), fields)
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0]], [1.0, 2.0, 3.0], [[np.nan]] * 3])
+def test_embeddings_that_do_not_fit(rows):
+    with pytest.raises(DataError, match=r"embeddings must|number of documents"):
+        make(embeddings=rows)
 
 
 def side_tables():
@@ -125,15 +132,6 @@ def test_round_trip_of_side_tables(tmp_path):
             assert (found is None) == (expected is None)
             if found is not None:
                 np.testing.assert_array_equal(found, expected)
-
-
-def test_side_tables_of_earlier_files():
-    """The lengths of lists of words were called sizes."""
-    content = {"side0_terms": ["a", "b", "c"], "side0_sizes": np.array([2, 0, 1])}
-    head = {"name": "seed words", "kind": "terms"}
-    side = _unpack_side(0, head, content)
-    assert side.terms == (("a", "b"), (), ("c",))
-    assert content == {}
 
 
 def test_a_side_table_has_a_size_per_row():
