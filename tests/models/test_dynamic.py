@@ -282,9 +282,10 @@ def test_seeds_and_features_go_together():
 def test_blocks_are_as_one_matrix(tmp_path):
     X, time = drifting(n_documents=200)
     blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=60)
-    wide = blocks.by_slice(time, 6)
+    wide, pairs = blocks.by_slice(time, 6)
     kept = GroupedPhi(1.0)
     memory = kept.widen(X, time, 6)
+    np.testing.assert_array_equal(pairs, 6 * kept.pair_words_ + kept.pair_slices_)
     np.testing.assert_array_equal(wide[np.arange(200)].toarray(), memory.toarray())
     np.testing.assert_array_equal(wide.sum(axis=0), np.asarray(memory.sum(0)).ravel())
     np.testing.assert_array_equal(wide.document_frequencies, (memory > 0).sum(0).A1)
