@@ -91,7 +91,7 @@ def words(data: TopicData, *, n_topics: int = 12, n_words: int = 8) -> Any:
 
 
 def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
-    """Draw the documents on a plane, those with similar topics close to each other.
+    """Draw the documents on a plane, those with similar topics or embeddings nearby.
 
     It is the map of the report, in the same colours and the same way up. Of more than
     10,000 documents a sample is drawn.

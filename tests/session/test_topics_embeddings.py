@@ -298,5 +298,5 @@ def test_the_record_has_the_embeddings_of_the_documents(fitted, texts, tmp_path)
     again = Topics.load(fitted.save(tmp_path / "m"))
     np.testing.assert_array_equal(again.data_.embeddings, fitted.data_.embeddings)
     page = fitted.report(tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "places documents by their embeddings" in page
+    assert '"placed_by":"embeddings"' in page.replace(": ", ":")
     assert Topics(2, min_df=1).fit(texts).data_.embeddings is None

@@ -260,8 +260,6 @@ def _documents(
     mixtures = data.doc_topics[rows]
     main = data.main_topics()[rows]
     positions = document_places(data, rows)
-    if data.embeddings is not None:
-        notes.append("The map places documents by their embeddings.")
     grid = np.rint(positions * 65535).astype(np.uint16)
     result: dict[str, Any] = {
         "rows": pack_array(rows),
@@ -270,6 +268,7 @@ def _documents(
         "mixtures": pack_mixtures(mixtures),
         # Rounded mixtures have ties that the mixtures themselves have not.
         "main": pack_array(main),
+        "placed_by": "topics" if data.embeddings is None else "embeddings",
     }
     if data.doc_ids is not None:
         result["ids"] = pack_strings(data.doc_ids[row] for row in rows)
