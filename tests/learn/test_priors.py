@@ -50,6 +50,7 @@ def test_symmetric_from_mean_log_is_the_maximum():
     for start in (1e-3, 0.1, 10.0):
         found = symmetric_from_mean_log(mean_log, size, start)
         assert found == pytest.approx(best, rel=1e-4)
+    assert np.isfinite(symmetric_from_mean_log(mean_log, size, 10**20))  # of a file
 
 
 @pytest.mark.parametrize("rows", [2, 10])

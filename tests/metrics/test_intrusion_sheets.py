@@ -89,6 +89,11 @@ def test_what_does_not_fit_is_named(data, tmp_path):
         DataError, match="line 2: question '1' is not one of this model"
     ):
         read_intrusion_sheet(word_intrusion(data, random_state=4), sheet)
+    long = tmp_path / "long.csv"
+    text = sheet.read_text(encoding="utf-8-sig")
+    long.write_text(text.replace("\n1,", "\n" + 5000 * "9" + ",", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 2: question '9{40}' is not one"):
+        read_intrusion_sheet(items, long)
     odd = fill(sheet, ["7", *[""] * (len(items) - 1)], tmp_path / "odd.csv")
     with pytest.raises(DataError, match=r"line 2: the answer is '7'\. Write a number"):
         read_intrusion_sheet(items, odd)

@@ -16,6 +16,7 @@ from topicfold import (
     LSI,
     PLSA,
     BurstyLDA,
+    CorrelatedLDA,
     HierarchicalDirichletLDA,
     LabeledLDA,
     LaplacianPLSA,
@@ -467,6 +468,11 @@ def test_a_model_of_no_words_is_refused(tmp_path, counts):
         load_estimator(tmp_path)
 
 
+def correlated_step(n_topics):
+    X = np.random.default_rng(0).poisson(1.0, (20, 8))
+    return CorrelatedLDA(n_topics, max_iter=1, random_state=0).fit(X).theta_step_
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -480,8 +486,9 @@ def test_a_model_of_no_words_is_refused(tmp_path, counts):
             "training_counts_ is not a matrix",
         ),
         (lambda m: setattr(m, "weight_", None), "weight_ is None"),
+        (lambda m: setattr(m, "theta_step_", correlated_step(4)), "for 2 topics"),
     ],
-    ids=["columns", "number", "negative", "documents", "weight"],
+    ids=["columns", "number", "negative", "documents", "weight", "step"],
 )
 def test_a_graph_is_one_of_the_documents(tmp_path, counts, change, message):
     model = LaplacianPLSA(2, max_iter=2, transform_neighbors=True, random_state=0)
@@ -602,3 +609,13 @@ def test_a_variational_stream_goes_on_from_totals_of_nothing(counts):
     model = LDA(2, algorithm="variational", max_iter=2, random_state=0).fit(counts)
     model.topic_totals_[0] = 1e-320
     assert np.isfinite(model.partial_fit(counts).components_).all()
+
+
+@pytest.mark.parametrize("given", [3, 0.5, np.ones(20), np.ones((19, 2)), "no"])
+def test_embeddings_that_are_not_those_of_the_documents_are_none(counts, given):
+    model = LDA(2, max_iter=2, random_state=0).fit(counts)
+    model.embeddings_ = given
+    assert model.topic_data().embeddings is None
+    model.embeddings_ = np.ones((len(model.doc_topics_), 2))
+    model.added_embeddings_ = given
+    assert model.topic_data().embeddings is None

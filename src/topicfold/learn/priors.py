@@ -65,7 +65,7 @@ def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
 
 def symmetric_from_mean_log(mean_log: float, size: int, start: float) -> float:
     """Maximum likelihood η of a symmetric Dirichlet over `size` words."""
-    log_eta = np.log(start)
+    log_eta = np.log(float(start))
     for _ in range(100):
         eta = np.exp(log_eta)
         gradient = psi(size * eta) - psi(eta) + mean_log

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -337,13 +338,13 @@ def read_intrusion_sheet(
     answers: list[int | None] = [None] * len(items)
     for line, row in enumerate(rows, 2):
         number = (row["question"] or "").strip()
-        place = int(number) - 1 if number.isdecimal() else -1
+        place = int(number) - 1 if re.fullmatch("[0-9]{1,9}", number) else -1
         choices = [row.get(str(i)) or "" for i in range(1, len(row))]
         if not 0 <= place < len(items) or tuple(filter(None, choices)) != (
             items[place].choices
         ):
             raise DataError(
-                f"{file}, line {line}: question {number!r} is not one of this model "
+                f"{file}, line {line}: question {number[:40]!r} is not one of this model "
                 "and seed. Give the model and the seed that the sheet was made with."
             )
         answers[place] = _answer(items[place], row["answer"], f"{file}, line {line}")

@@ -141,12 +141,17 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
 def embeddings_of(model: Any) -> Any:
     """Return the embeddings of all documents of a model; None where some have none."""
     holder = getattr(model, "sharing_", model)
-    rows = getattr(holder, "embeddings_", None)
-    added = getattr(model, "added_embeddings_", None)
-    if rows is not None and added is not None:
-        rows = np.vstack([rows, added])
+    names = (holder, "embeddings_"), (model, "added_embeddings_")
+    parts = [getattr(owner, name) for owner, name in names if hasattr(owner, name)]
+    shapes = [part.shape for part in parts if isinstance(part, np.ndarray)]
     n_documents = len(getattr(model, "doc_topics_", ()))
-    return rows if rows is not None and len(rows) == n_documents else None
+    if not parts or [len(shape) for shape in shapes] != [2] * len(parts):
+        return None
+    if len({shape[1] for shape in shapes}) > 1:
+        return None
+    if sum(shape[0] for shape in shapes) != n_documents:
+        return None
+    return parts[0] if len(parts) == 1 else np.vstack(parts)
 
 
 class TopicModel(
@@ -556,7 +561,9 @@ class TopicModel(
         if passes is not None and (type(passes) is not int or passes < 0):
             problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
         step = getattr(self, "theta_step_", None)
-        if step is not None and not isinstance(step, ThetaStep):
+        if isinstance(step, ThetaStep):
+            step._check_fitted(n_topics)
+        elif step is not None:
             problems.append("theta_step_ is not a step")
         kinds = {
             "objective_history_": Real,

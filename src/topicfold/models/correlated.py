@@ -338,7 +338,6 @@ class CorrelatedLDA(PLSA):
         step = getattr(self, "theta_step_", None)
         if not isinstance(step, LogisticNormalTheta):
             raise ValueError("theta_step_ is not that of the model")  # noqa: TRY004
-        step._check_fitted(len(self.components_))
         known: Any = getattr(self, "topic_correlations_", step.correlations())
         if np.shape(known) != (len(self.components_),) * 2 or known.dtype.kind != "f":
             raise ValueError("topic_correlations_ are not those of the topics")

@@ -328,6 +328,9 @@ class ThetaStep(Step):
         """Whether what is learned still changes."""
         return False
 
+    def _check_fitted(self, n_topics: int) -> None:
+        """Refuse a loaded step that is not that of a model of this size."""
+
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Return new rows of any positive scale from expected counts N_dk.
 
