@@ -344,8 +344,8 @@ def read_intrusion_sheet(
             items[place].choices
         ):
             raise DataError(
-                f"{file}, line {line}: question {number[:40]!r} is not one of this model "
-                "and seed. Give the model and the seed that the sheet was made with."
+                f"{file}, line {line}: question {number[:40]!r} is not one of this "
+                "model and seed. Give the model and the seed of the sheet."
             )
         answers[place] = _answer(items[place], row["answer"], f"{file}, line {line}")
     return answers
