@@ -113,6 +113,8 @@ def _resize_matrix(
 ) -> None:
     """Cut or repeat the rows and columns of a compressed matrix."""
     data, indices, indptr = (parts.arrays[key] for key in _part_keys(node))
+    if not (np.diff(indptr) >= 0).all() or not 0 <= indptr.max(initial=0) <= len(data):
+        return  # another change has spoiled it
     shape = list(node["shape"])
     across = 1 if "csr" in node["format"] else 0
     if shape[1 - across] == old and chosen():
