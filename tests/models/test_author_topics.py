@@ -157,6 +157,9 @@ def test_authors_are_compared_by_mixtures_and_by_words(written):
         best = np.argsort(-wanted, kind="stable")[:5]
         assert [n for n, _ in found] == model.author_names_[best].tolist()
         np.testing.assert_allclose([like for _, like in found], wanted[best], 1e-6)
+    without = model.similar_authors(name, 5, words=False)
+    side.word_places_ = None  # of a file
+    assert model.similar_authors(name, 5) == without
 
 
 def test_sketches_of_words_have_the_cosines_of_words():

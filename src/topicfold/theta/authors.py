@@ -193,8 +193,9 @@ class Authors(Side):
         """Return how alike entities are to some others (n_entities, n_others)."""
         roots = np.sqrt(self.entity_topics_.astype(np.float64))
         found = roots @ roots[places].T
-        if words and hasattr(self, "word_places_"):
-            own = self.word_places_.astype(np.float64)
+        places_of_words = getattr(self, "word_places_", None)
+        if words and places_of_words is not None:
+            own = places_of_words.astype(np.float64)
             found = (found + 2 * (own @ own[places].T)) / 3
         return np.asarray(found)
 
