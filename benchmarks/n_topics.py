@@ -82,9 +82,9 @@ def page(rows):
         "The rule of `choose-k` was found with eight of these corpora in view. Two "
         "others were tried and dropped: the best mean rank in perplexity, coherence "
         "and stability often took the smallest number, since two of its three scores "
-        "favour few topics; the smallest number with nearly the lowest perplexity, among the "
-        "stable ones, took the largest of these, since on texts perplexity falls with "
-        "every number tried.\n"
+        "favour few topics; the smallest number with nearly the lowest perplexity, "
+        "among the stable ones, took the largest of these, since on texts perplexity "
+        "falls with every number tried.\n"
     )
 
 
