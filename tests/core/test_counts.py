@@ -10,7 +10,13 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from topicfold import FSTM, LDA, LSI, PLSA
-from topicfold.core.counts import bad_values, check_counts, check_structure, checked_csr
+from topicfold.core.counts import (
+    bad_values,
+    check_counts,
+    check_structure,
+    checked_csr,
+    token_words,
+)
 from topicfold.corpus import BlockWriter, Corpus, complete_split, read
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
@@ -255,6 +261,14 @@ def test_every_format_is_taken(format, kind):
 def test_what_is_no_matrix_is_said(X, problem):
     with pytest.raises(DataError, match=problem):
         check_counts(X, "X")
+
+
+def test_tokens_that_do_not_fit_into_memory_are_said():
+    counts = sparse.csr_matrix(np.array([[2.0**52, 1.0]]))
+    with pytest.raises(
+        DataError, match="4,503,599,627,370,497 tokens, which do not fit"
+    ):
+        token_words(counts, counts.indices)
 
 
 def test_all_bad_values_are_counted_at_once():

@@ -97,6 +97,9 @@ def test_what_does_not_fit_is_named(data, tmp_path):
     odd = fill(sheet, ["7", *[""] * (len(items) - 1)], tmp_path / "odd.csv")
     with pytest.raises(DataError, match=r"line 2: the answer is '7'\. Write a number"):
         read_intrusion_sheet(items, odd)
+    odd = fill(sheet, ["9" * 5000, *[""] * (len(items) - 1)], tmp_path / "odd.csv")
+    with pytest.raises(DataError, match=r"line 2: the answer is '9{40}"):
+        read_intrusion_sheet(items, odd)
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(DataError, match="no columns question and answer"):

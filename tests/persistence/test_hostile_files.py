@@ -412,6 +412,39 @@ def test_numbers_that_give_no_probabilities_are_refused(tmp_path, counts, fitted
         load_estimator(tmp_path)
 
 
+def test_a_rule_is_of_numbers(tmp_path, counts):
+    model = TopicClassifier(PLSA(2, max_iter=2), cv=2).fit(counts, np.arange(20) % 2)
+    model.classifier_.intercept_ = np.array(["a"])
+    model.save(tmp_path)
+    with pytest.raises(ModelFileError, match="entries that are not numbers"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("kept", ["embeddings_", "training_counts_"])
+def test_neighbours_of_few_labels_are_the_documents(tmp_path, counts, kept):
+    """Graph models may have kept fewer documents than they have; these may not."""
+    y = np.where(np.arange(20) < 8, np.arange(20) % 2, -1)
+    vectors = np.random.default_rng(0).normal(size=(20, 3))
+    given = {"embeddings": vectors} if kept == "embeddings_" else {}
+    model = TopicClassifier(random_state=0, cv=0).fit(counts, y, **given)
+    assert model.neighbor_shares_ is not None
+    model.save(tmp_path)
+    load_estimator(tmp_path)
+    part = model.model_.models_[0]
+    setattr(part, kept, getattr(part, kept)[:13])
+    model.save(tmp_path)
+    with pytest.raises(ModelFileError, match="documents do not match"):
+        load_estimator(tmp_path)
+
+
+def test_whether_a_fit_converged_is_yes_or_no(tmp_path, counts):
+    model = LDA(2, max_iter=2).fit(counts)
+    model.converged_ = np.array([1.0, 2.0])
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="neither True nor False"):
+        load_estimator(tmp_path)
+
+
 def test_a_response_is_explained_by_the_kind_that_was_learned(counts):
     model = SupervisedLDA(2, kind="classes", weight=2.0, max_iter=2, random_state=0)
     model.fit(counts, np.arange(20) % 2)

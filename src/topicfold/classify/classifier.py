@@ -925,9 +925,16 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             or np.shape(by_words.intercepts) != (len(classes),)
         ):
             raise ValueError("its classes and its words do not match")
+        kept = [
+            rows.shape[0]
+            for part in getattr(model, "models_", [model])[:1]
+            for name in ("embeddings_", "training_counts_")
+            if (rows := getattr(part, name, None)) is not None
+        ]
         if shares is not None and not (
             isinstance(shares, np.ndarray)
             and shares.shape == (len(model.doc_topics_), len(classes))
+            and all(n_kept == len(shares) for n_kept in kept)
         ):
             raise ValueError("its classes and its documents do not match")
 

@@ -52,6 +52,10 @@ class LinearRule(FittedAttributes, BaseEstimator):
         n_classes = 2 if n_rows == 1 else n_rows
         if self.intercept_.shape != (n_rows,) or self.classes_.shape != (n_classes,):
             raise ValueError("coef_, intercept_ and classes_ do not match")
+        if any(
+            array.dtype.kind not in "fiu" for array in (self.coef_, self.intercept_)
+        ):
+            raise ValueError("coef_ or intercept_ has entries that are not numbers")
         if len(set(self.classes_.tolist())) < n_classes:
             raise ValueError("classes_ has a class twice")
 

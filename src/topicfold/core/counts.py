@@ -482,7 +482,13 @@ def token_words(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return where each document's tokens are, and their words; `number` is X's."""
     counts = X.data.astype(np.int64)
-    words = np.repeat(number, counts)
+    try:
+        words = np.repeat(number, counts)
+    except MemoryError as error:
+        raise DataError(
+            f"The counts have {counts.sum():,} tokens, which do not fit into memory "
+            "one by one. Divide the counts, or leave out the longest documents."
+        ) from error
     ends = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ends[1:])
     return ends[X.indptr], words

@@ -389,10 +389,12 @@ def _answer(item: IntrusionItem, text: str | None, where: str) -> int | None:
         return None
     if given in item.choices:
         return item.choices.index(given)
-    if given.isdecimal() and 1 <= int(given) <= len(item.choices):
+    # Python converts no more than 4,300 digits.
+    short = given.isdecimal() and len(given) < 10
+    if short and 1 <= int(given) <= len(item.choices):
         return int(given) - 1
     raise DataError(
-        f"{where}: the answer is {given!r}. Write a number from 1 to "
+        f"{where}: the answer is {given[:40]!r}. Write a number from 1 to "
         f"{len(item.choices)}, or leave it empty."
     )
 

@@ -560,6 +560,8 @@ class TopicModel(
         passes = getattr(self, "n_iter_", None)
         if passes is not None and (type(passes) is not int or passes < 0):
             problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
+        if not isinstance(getattr(self, "converged_", True), bool | np.bool_):
+            problems.append("converged_ is neither True nor False")
         step = getattr(self, "theta_step_", None)
         if isinstance(step, ThetaStep):
             step._check_fitted(n_topics)
