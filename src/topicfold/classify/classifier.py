@@ -925,6 +925,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             or np.shape(by_words.intercepts) != (len(classes),)
         ):
             raise ValueError("its classes and its words do not match")
+        # A graph model may have kept fewer documents than it has; this one may not.
         kept = [
             rows.shape[0]
             for part in getattr(model, "models_", [model])[:1]
