@@ -477,17 +477,24 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
         )
 
 
+# Tokens up to which sums of counts are exact.
+LARGEST_TOTAL = 2.0**53
+
+
 def token_words(
     X: sparse.csr_matrix, number: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return where each document's tokens are, and their words; `number` is X's."""
-    counts = X.data.astype(np.int64)
+    total = float(X.data.sum(dtype=np.float64))
     try:
+        if total > LARGEST_TOTAL:  # whole numbers would overflow
+            raise MemoryError
+        counts = X.data.astype(np.int64)
         words = np.repeat(number, counts)
     except MemoryError as error:
         raise DataError(
-            f"The counts have {counts.sum():,} tokens, which do not fit into memory "
-            "one by one. Divide the counts, or leave out the longest documents."
+            f"The counts have {total:,.0f} tokens, which do not fit into memory one "
+            "by one. Divide the counts, or leave out the longest documents."
         ) from error
     ends = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ends[1:])
