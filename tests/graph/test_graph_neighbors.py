@@ -16,9 +16,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from topicfold.exceptions import DataError
 from topicfold.graph import (
     NeighborIndex,
-    document_neighbors,
     inverted_lists,
-    nearest_neighbors,
     neighbors,
 )
 from topicfold.graph.neighbors import Weighting
@@ -114,11 +112,11 @@ def test_weights_are_scikit_learn_s():
 
 def test_ties_go_to_the_lower_number():
     counts = np.array([[1, 1, 0, 0], [0, 0, 1, 1], *[[2, 2, 0, 0]] * 4])
-    found, values = nearest_neighbors(counts[:1], counts, 3)
+    found, values = NeighborIndex(counts).query(counts[:1], 3)
     assert found.tolist() == [[0, 2, 3]]
     assert values.tolist() == [[1.0, 1.0, 1.0]]
     # Equal similarities of different documents, added up in different orders.
-    found, values = nearest_neighbors(np.ones((1, 30)), np.eye(30), 30)
+    found, values = NeighborIndex(np.eye(30)).query(np.ones((1, 30)), 30)
     assert found.tolist() == [list(range(30))]
     assert len(set(values.ravel())) == 1
 
@@ -147,37 +145,15 @@ def test_new_documents_get_the_index_s_term_weights():
     for one, many in zip(alone, all_at_once, strict=True):
         np.testing.assert_array_equal(one[0], many[17])
     again = NeighborIndex(index.counts_)
-    np.testing.assert_array_equal(again.idf_, index.idf_)
-
-
-def test_neighbors_within_classes():
-    counts = zipf_counts(90, 60)
-    labels = np.random.default_rng(0).integers(-1, 3, 90)
-    index = NeighborIndex(counts, similarity="kl")
-    found, values = document_neighbors(index, 5, labels)
-    score = reference.scores(counts, counts, "kl")
-    for document, label in enumerate(labels):
-        allowed = score[document].copy()
-        allowed[document] = 0.0
-        if label >= 0:
-            allowed[labels != label] = 0.0
-        want = reference.top_neighbors(allowed[None], 5, exclude_self=False)
-        np.testing.assert_array_equal(found[document], want[0])
-    assert (values[found >= 0] > 0).all()
-
-
-def test_own_document_is_left_out_among_many_duplicates():
-    index = NeighborIndex(np.ones((6, 2)))
-    found, _ = document_neighbors(index, 2, np.array([-1, -1, -1, -1, -1, 0]))
-    assert found.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    np.testing.assert_array_equal(again.weighting_.idf, index.weighting_.idf)
 
 
 def test_the_matrix_of_the_user_is_not_changed_and_may_be_anything():
     counts = sp.coo_array(([1, 1, 2, 0], ([0, 0, 1, 1], [1, 1, 1, 0])), (2, 2))
     before = counts.data.copy()
-    expected = nearest_neighbors([[0, 2], [0, 2]], [[0, 2], [0, 2]], 2)
+    expected = NeighborIndex([[0, 2], [0, 2]]).query([[0, 2], [0, 2]], 2)
     for container in (sp.csr_array, sp.csc_matrix, sp.coo_array):
-        got = nearest_neighbors(container(counts), container(counts), 2)
+        got = NeighborIndex(container(counts)).query(container(counts), 2)
         np.testing.assert_array_equal(got[0], expected[0])
     np.testing.assert_array_equal(counts.data, before)
 
