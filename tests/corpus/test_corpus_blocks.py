@@ -248,12 +248,6 @@ def test_hostile_block_is_refused(tmp_path, blocks):
         blocks.block(0)
 
 
-def test_select_terms(X, blocks, tmp_path):
-    columns = np.array([5, 0, 39])
-    chosen = blocks.select_terms(tmp_path / "few", columns)
-    assert (sparse.vstack(list(chosen)) != X[:, columns]).nnz == 0
-
-
 def test_row_pointers_that_do_not_fit_are_refused(tmp_path, blocks):
     bad = sparse.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
     bad.indptr = np.array([0, 3, 2], dtype=np.int32)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from topicfold.corpus.disk_corpus import vectorize_file as vectorize_file
     from topicfold.corpus.files import read as read
     from topicfold.corpus.files import write as write
-    from topicfold.corpus.folder import corpora_path as corpora_path
     from topicfold.corpus.folder import load_folder as load_folder
     from topicfold.corpus.folder import save_folder as save_folder
     from topicfold.corpus.inputs import from_anndata as from_anndata
@@ -39,7 +38,7 @@ _HOMES = {
     "builtin": "cache_path load_docs",
     "disk_corpus": "DiskCorpus open_disk_corpus vectorize_file",
     "files": "read write",
-    "folder": "corpora_path load_folder save_folder",
+    "folder": "load_folder save_folder",
     "inputs": "from_anndata to_anndata",
     "record": "Corpus",
     "splits": "complete_split train_test_documents",

@@ -314,24 +314,6 @@ class BlockMatrix(BlockCorpus):
         for file in self.files:
             yield file.load()
 
-    def select_terms(
-        self,
-        path: str | os.PathLike[str],
-        columns: NDArray[np.integer],
-        *,
-        overwrite: bool = False,
-    ) -> BlockMatrix:
-        """Write a matrix with some of the columns, in the given order, and open it."""
-        columns = np.asarray(columns)
-        words = self.vocabulary
-        with BlockWriter(
-            path, len(columns), dtype=self.dtype, overwrite=overwrite
-        ) as writer:
-            for block in self:
-                writer.append(sparse.csr_matrix(block[:, columns]))
-            writer.close(None if words is None else [words[c] for c in columns])
-        return BlockMatrix.open(path, storage=self.storage)
-
     def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
         n_documents = self.shape[0]
         nnz, sums = np.empty(n_documents, np.int64), np.empty(n_documents)

@@ -49,33 +49,6 @@ from topicfold.persistence.atomic import (
 _ROWS, _COLUMNS = ", but counts.npz has {} rows", ", but counts.npz has {} columns"
 
 
-def corpora_path() -> Path | None:
-    """Return the folder of real corpora named by TOPICFOLD_CORPORA, or None.
-
-    Returns
-    -------
-    Path or None
-        None where the variable is not set.
-
-    Examples
-    --------
-    >>> from unittest import mock
-    >>> with mock.patch.dict(os.environ, {"TOPICFOLD_CORPORA": ""}):
-    ...     corpora_path() is None
-    True
-    """
-    named = os.environ.get("TOPICFOLD_CORPORA")
-    if not named:
-        return None
-    path = Path(named).expanduser()
-    if not path.is_dir():
-        raise DataError(
-            f"TOPICFOLD_CORPORA names {path}, which is not a folder. Set it to the "
-            "folder that holds one folder per corpus, or unset it."
-        )
-    return path
-
-
 def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:
     r"""Load a corpus from its folder.
 

@@ -18,7 +18,6 @@ from topicfold.metrics.intrusion import (
     word_intrusion,
     write_intrusion_sheet,
 )
-from topicfold.metrics.labeling import topic_labels
 from topicfold.metrics.perplexity import (
     cache_weight,
     completion_perplexity,
@@ -61,7 +60,6 @@ __all__ = [
     "topic_diversity",
     "topic_exclusivity",
     "topic_intrusion",
-    "topic_labels",
     "topic_stability",
     "umass_coherence",
     "unigram",
