@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from topicfold.corpus import load_folder
-from topicfold.corpus.folder import save_folder
+from topicfold.corpus.files import save_folder
 from topicfold.exceptions import DataError
 
 
@@ -125,7 +125,7 @@ def test_full_disk_leaves_the_old_corpus(folder, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("topicfold.corpus.folder._fill", full)
+    monkeypatch.setattr("topicfold.corpus.files._fill", full)
     with pytest.raises(DataError, match="tiny cannot be written: No space left"):
         save_folder(corpus, folder, replace=True)
     assert [path.name for path in folder.parent.iterdir()] == ["tiny"]

@@ -12,7 +12,7 @@ import pytest
 
 import topicfold.report
 from topicfold import TopicData
-from topicfold.report import layout
+from topicfold.report import documents
 from topicfold.report.content import (
     LAMBDAS,
     MOST_PARTS,
@@ -22,23 +22,20 @@ from topicfold.report.content import (
 )
 from topicfold.report.documents import (
     MAX_PERIODS,
-    find_classes,
-    find_periods,
-    pack_mixtures,
-    shown_documents,
-    typical_documents,
-)
-from topicfold.report.layout import (
     N_COLORS,
     borders,
     color_gaps,
+    find_classes,
+    find_periods,
     map_documents,
     map_topics,
     nearest_documents,
+    pack_mixtures,
     pick_colors,
+    shown_documents,
+    typical_documents,
 )
-from topicfold.report.page import pack_array, pack_strings
-from topicfold.report.texts import WordMarker, lead, shorten
+from topicfold.report.page import WordMarker, lead, pack_array, pack_strings, shorten
 from topicfold.report.writing import report_html
 
 
@@ -248,7 +245,7 @@ def test_far_islands_do_not_squeeze_the_rest():
     rng = np.random.default_rng(0)
     near = rng.normal(0, 1, (500, 2))
     far = rng.normal([200, 0], 0.3, (40, 2))
-    moved = layout._pull_in_islands(np.concatenate([near, far]))
+    moved = documents._pull_in_islands(np.concatenate([near, far]))
     # Each island keeps its shape, and there is water between them.
     for part, before in ((moved[:500], near), (moved[500:], far)):
         shift = part - before
@@ -259,7 +256,7 @@ def test_far_islands_do_not_squeeze_the_rest():
 
 
 def test_many_documents_are_compared_with_a_sample(monkeypatch):
-    monkeypatch.setattr(layout, "MOST_COMPARED", 300)
+    monkeypatch.setattr(documents, "MOST_COMPARED", 300)
     theta = np.random.default_rng(0).dirichlet([0.1] * 8, size=600)
     theta[0] = 1 / 8
     roots = np.sqrt(theta).astype(np.float32)

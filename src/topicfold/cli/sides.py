@@ -248,7 +248,7 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
     """Read the links that a flag names."""
     import numpy as np
 
-    from topicfold.corpus.folder import links_of
+    from topicfold.corpus.files import links_of
 
     if not path.is_file():
         raise CommandError(

@@ -16,8 +16,7 @@ from scipy import stats
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
-from topicfold.effects.outcomes import Outcome
-from topicfold.effects.regression import Pooled, adjusted
+from topicfold.effects.regression import Outcome, Pooled, adjusted
 from topicfold.exceptions import DataError
 
 Floats = NDArray[np.float64]

@@ -19,12 +19,13 @@ from topicfold.metrics.intrusion import (
     write_intrusion_sheet,
 )
 from topicfold.metrics.perplexity import (
+    Residuals,
     cache_weight,
     completion_perplexity,
     left_to_right_log_likelihood,
+    residual_dispersion,
     unigram,
 )
-from topicfold.metrics.residuals import Residuals, residual_dispersion
 from topicfold.metrics.words import (
     contrasting_words,
     cv_coherence,

@@ -224,7 +224,7 @@ def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hi
 
 def body(text: str) -> str:
     """Return a text without its first line or, if it is a message, its header."""
-    from topicfold.report.texts import body_start
+    from topicfold.report.page import body_start
 
     first, _, rest = text.strip().partition("\n")
     start = body_start(text)
@@ -233,7 +233,7 @@ def body(text: str) -> str:
 
 def title(text: str) -> str:
     """Return the title of a text, as the report has it: its first line or subject."""
-    from topicfold.report.texts import lead
+    from topicfold.report.page import lead
 
     return lead(text)
 

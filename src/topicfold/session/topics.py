@@ -34,7 +34,7 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.graph.encoding import encode, encoder_name
+from topicfold.graph.embedding import encode, encoder_name
 from topicfold.known import (
     columns_in,
     known_data,
@@ -48,12 +48,13 @@ from topicfold.persistence.model_folder import (
 )
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
-from topicfold.session.about import n_described, started_from
 from topicfold.session.describing import Description, describe
 from topicfold.session.fitting import (
     fit_documents,
     label_texts,
+    n_described,
     prepare_model,
+    started_from,
     time_texts,
 )
 from topicfold.session.growing import updated
