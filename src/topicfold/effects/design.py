@@ -149,21 +149,10 @@ def make_design(
 ) -> Design:
     """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
 
-    Parameters
-    ----------
-    formula : str
-        Covariates after ``~``; a column after ``|`` groups documents that are not
-        independent.
-    data : data frame or mapping of columns
-        A row per document.
-    n_documents : int
-        Documents that there are.
-    cluster, weights : str, array-like or None
-        A column or values.
-    with_words : array of bool or None
-        Documents that have known words; the others are left out, and said to be.
-    among : array of bool or None
-        Documents to look at only.
+    A column after ``|`` groups documents that are not independent. `data` has a row for
+    each of `n_documents`; `cluster` and `weights` are columns of it or values.
+    Documents that are not `with_words` are left out, and said to be; of `among`, only
+    those are looked at.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:

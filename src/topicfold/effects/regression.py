@@ -41,16 +41,11 @@ class Outcome:
 
 
 def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
-    """Return the outcomes that `topics` asks for.
+    """Return the outcomes that `topics` asks for, of topics with these names.
 
-    Parameters
-    ----------
-    topics : None, int, str, list or mapping
-        None is every topic; a number or name is one; ``"1 + 4"`` and ``"1 - 4"`` are a
-        sum and a difference; a list has several of these. A mapping has names of yours
-        and lists of topics to add, or mappings from topics to weights.
-    names : sequence of str
-        Names of the topics.
+    None is every topic; a number or name is one; ``"1 + 4"`` and ``"1 - 4"`` are a sum
+    and a difference; a list has several of these. A mapping has names of yours and
+    lists of topics to add, or mappings from topics to weights.
     """
     if topics is None:
         return [_outcome(str(k), {k: 1.0}, names) for k in range(len(names))]

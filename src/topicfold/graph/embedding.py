@@ -45,16 +45,8 @@ def check_embeddings(
 ) -> Rows:
     """Return unit rows of embeddings (D, n), or say what is wrong with them.
 
-    A row of zeros stays so: it says nothing about its document.
-
-    Parameters
-    ----------
-    embeddings : array-like of shape (n_documents, n_dimensions)
-        Numbers of any kind; what an encoder returned.
-    n_documents : int
-        Rows that are needed.
-    n_dimensions : int or None, default=None
-        Columns that are needed; None takes any.
+    `n_dimensions` of None takes any. A row of zeros stays so: it says nothing about its
+    document.
     """
     if sp.issparse(embeddings):
         embeddings = embeddings.toarray()

@@ -119,35 +119,13 @@ def fit_documents(
     from_classes: bool = False,
     run: Callable[[Any, Any, Any, Mapping[str, Any]], Any] = _fit,
 ) -> Any:
-    """Fit a model to counts and to what is known of the documents.
+    """Fit a model in place to counts X and what is known of the documents.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted in place.
-    X : CSR matrix
-        Counts.
-    words : sequence of str
-        The columns of X.
-    labels, times : sequence of str or None
-        Class and time of each document, "" where unknown.
-    known : mapping or None
-        What the model's `fit` takes beside counts, by keyword.
-    languages : mapping or None
-        Counts of every language by its name; X is the first.
-    embeddings : array-like or None
-        Vectors of the documents.
-    response_kind : str or None
-        What a response is; None looks at it.
-    from_classes : bool
-        Whether the model learns from the labels.
-    run : callable
-        Called as ``run(model, X, y, data)`` for the fit itself.
-
-    Returns
-    -------
-    object
-        What `run` returned.
+    `words` are the columns of X, `labels` and `times` those of each document ("" where
+    unknown), `known` what the model's `fit` takes beside counts, by keyword,
+    `languages` the counts of every language by its name, X first. A `response_kind` of
+    None looks at the response; `from_classes` says whether the model learns from
+    labels. ``run(model, X, y, data)`` does the fit, and what it returns is returned.
     """
     if "vocabulary" in model.get_params(deep=False) and len(words):
         _set(model, "vocabulary", list(words))
@@ -259,14 +237,8 @@ class Descriptions(NamedTuple):
 def read_about(about: Any, encoder: Any, n_dimensions: int | None) -> Descriptions:
     """Return what people said topics are about, or say what is wrong with it.
 
-    Parameters
-    ----------
-    about : sequence of str, or mapping of str to str or vector
-        Descriptions, which are the names too; or descriptions by name.
-    encoder : object or None
-        What makes vectors of texts.
-    n_dimensions : int or None
-        Length of the documents' vectors.
+    `about` has descriptions, which are the names too, or texts or vectors by name;
+    `n_dimensions` is the length of the documents' vectors, None if they have none.
     """
     if isinstance(about, str) or not isinstance(about, Mapping | Sequence):
         raise DataError(f"about is {about!r}. {_HOW}")
