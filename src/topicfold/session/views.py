@@ -16,8 +16,9 @@ from topicfold.exceptions import DataError
 from topicfold.metrics import match_topics
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
+from topicfold.report.page import lead
 from topicfold.search import Hits, TopicIndex
-from topicfold.search.words import DEFAULT_MIX, body, snippet, title, with_texts
+from topicfold.search.words import DEFAULT_MIX, body, snippet, with_texts
 from topicfold.session.growing import learns
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
@@ -50,7 +51,7 @@ def document_table(data: TopicData, topic: int, n: int) -> Table:
         if data.labels is not None:
             entry["label"] = data.labels[row] or ""
         if data.texts is not None:
-            entry["title"] = title(data.texts[row])
+            entry["title"] = lead(data.texts[row])
             entry["text"] = snippet(body(data.texts[row]), marks)
         table.append(entry)
     return table
