@@ -23,21 +23,11 @@ from topicfold.exceptions import DataError
 
 @dataclass(frozen=True)
 class Outcome:
-    """A weighted sum of topic shares.
+    """A weighted sum of topic shares."""
 
-    Attributes
-    ----------
-    name : str
-        Such as "3", "1 + 4" or a name of yours.
-    words : str
-        The topics' names or words.
-    weights : array of shape (K,)
-        Of the topics.
-    """
-
-    name: str
-    words: str
-    weights: NDArray[np.float64]
+    name: str  # such as "3", "1 + 4" or one of the user
+    words: str  # the topics' names or words
+    weights: NDArray[np.float64]  # of the topics, (K,)
 
 
 def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
@@ -122,20 +112,12 @@ COVARIANCES = ("HC3", "HC1", "classical")
 
 
 class LeastSquares:
-    """Weighted least squares on a fixed design, with a covariance of coefficients.
+    """Weighted least squares on a design (D, p) of full rank, with covariances.
 
-    Parameters
-    ----------
-    design : array of shape (D, p)
-        Of full rank.
-    weights : array of shape (D,) or None
-        Of the documents.
-    covariance : {"HC3", "HC1", "classical"}
-        Robust to unequal variances: HC3 also to few documents, HC1 is what most
-        programs report; or with one variance for all.
-    clusters : array of int of shape (D,) or None
-        Documents with the same number are not independent. HC3 is then the jackknife
-        over clusters (CV3), else scores add up within clusters (CR1).
+    The covariance of coefficients is robust to unequal variances (HC3 also to few
+    documents, HC1 is what most programs report), or "classical", with one variance for
+    all. Documents of one cluster are not independent: HC3 is then the jackknife over
+    clusters (CV3), else scores add up within clusters (CR1).
     """
 
     def __init__(
@@ -217,25 +199,14 @@ def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Coefficients of R outcomes, pooled over draws.
+    """Coefficients of R outcomes, pooled over draws."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (p, R)
-        Means over draws.
-    within, between : arrays of shape (R, p, p)
-        Mean covariance of a draw's coefficients, and covariance of them over draws.
-    n_draws : int
-        1 if the mixtures are point estimates: then there are no intervals.
-    free : float
-        Degrees of freedom of one draw's regression.
-    """
-
-    coefficients: Floats
+    coefficients: Floats  # (p, R), means over draws
+    # (R, p, p): mean covariance of a draw's coefficients, covariance of them over draws
     within: Floats
     between: Floats
-    n_draws: int
-    free: float
+    n_draws: int  # 1 for point estimates of mixtures: then there are no intervals
+    free: float  # degrees of freedom of one draw's regression
 
     @property
     def total(self) -> Floats:

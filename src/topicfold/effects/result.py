@@ -29,27 +29,13 @@ ENDS = (0.1, 0.9)
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference of expected shares: a weighted sum of coefficients.
-
-    Attributes
-    ----------
-    covariate : str
-        The column.
-    label : str
-        Such as "party: right - left", "age: +1" or "age: 60 - 20".
-    weights : array of shape (p,)
-        Of the coefficients.
-    ends : tuple
-        The two values compared, the first minus the second; empty for a slope.
-    unit : str
-        Of a slope; "date" where dates are compared.
-    """
+    """A difference of expected shares: a weighted sum of coefficients."""
 
     covariate: str
-    label: str
-    weights: Floats
-    ends: tuple[str, ...] = ()
-    unit: str = ""
+    label: str  # such as "party: right - left", "age: +1" or "age: 60 - 20"
+    weights: Floats  # of the coefficients, (p,)
+    ends: tuple[str, ...] = ()  # the values compared, first minus second; not of slopes
+    unit: str = ""  # of a slope; "date" where dates are compared
 
 
 class Effects:
