@@ -290,10 +290,17 @@ def edit_log(model: Any) -> dict[str, Any]:
 
 
 def edits_of(log: Any, model: Any, source: str = "the log") -> list[dict[str, Any]]:
-    """Return the edits of a log (of `edit_log` or the report) for this model.
+    """Return the edits of a log, which may be applied to this model.
 
-    It must have as many topics as the one of the log before its first edit; errors name
-    the `source` of the log.
+    Parameters
+    ----------
+    log : mapping
+        What `edit_log` returned or the report exported.
+    model : estimator
+        The model to edit; it must have as many topics as the one of the log had before
+        its first edit.
+    source : str, default="the log"
+        Where the log comes from, for errors.
     """
     form = f'{{"format": "{LOG_FORMAT}", "version": {LOG_VERSION}, "edits": […]}}'
     if not isinstance(log, Mapping) or log.get("format") != LOG_FORMAT:
