@@ -10,7 +10,6 @@ and the figures of `topicfold.plotting`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -266,7 +265,7 @@ def pull_together(positions, neighbors, n_epochs, n_pushes, rate):
 
 
 # The same hues on white and on black paper. They were searched for: any two differ by
-# at least 0.07 in Oklab for every kind of sight below, by 0.13 for normal sight.
+# at least 0.07 in Oklab for every kind of sight, by 0.13 for normal sight.
 PALETTE = {
     "light": (
         "#1f2899", "#b17721", "#207693", "#bb2c56", "#65a277",
@@ -278,71 +277,26 @@ PALETTE = {
     ),
 }  # fmt: skip
 N_COLORS = len(PALETTE["light"])
-# What linear RGB becomes without one kind of cone (Machado, Oliveira and Fernandes,
-# 2009, https://doi.org/10.1109/TVCG.2009.113, severity 1).
-_SIGHTS = (
-    np.eye(3),
-    np.array(
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ]
-    ),
-    np.array(
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ]
-    ),
-    np.array(
-        [
-            [1.255528, -0.076749, -0.178779],
-            [-0.078411, 0.930809, 0.147602],
-            [0.004733, 0.691367, 0.303900],
-        ]
-    ),
-)
-# Linear RGB to cones, and their cube roots to Oklab (Ottosson, 2020).
-_CONES = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-_OKLAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-_GAP = 0.08
+# How far any two colours are in Oklab, in 1e-5, for the sight that sees it least,
+# on white or on black; the tests work it out.
+GAPS = np.array(
+    (
+        (0, 30387, 15989, 16167, 28568, 8587, 14498, 26742, 21528, 9011),
+        (30387, 0, 16575, 10936, 8830, 15487, 14094, 11085, 23112, 23080),
+        (15989, 16575, 0, 10528, 12151, 8641, 17280, 8744, 19547, 15481),
+        (16167, 10936, 10528, 0, 11252, 14947, 9660, 14000, 13802, 15632),
+        (28568, 8830, 12151, 11252, 0, 18454, 20140, 7530, 27317, 30534),
+        (8587, 15487, 8641, 14947, 18454, 0, 7966, 16380, 19459, 12855),
+        (14498, 14094, 17280, 9660, 20140, 7966, 0, 20307, 8286, 9940),
+        (26742, 11085, 8744, 14000, 7530, 16380, 20307, 0, 29199, 27924),
+        (21528, 23112, 19547, 13802, 27317, 19459, 8286, 29199, 0, 7179),
+        (9011, 23080, 15481, 15632, 30534, 12855, 9940, 27924, 7179, 0),
+    )
+)  # fmt: skip
+# How easily they are mixed up, 1 for a colour and itself.
+_ALIKE = np.exp(-np.square(GAPS / 8000))
 _CELLS = 48
 _SWEEPS = 4
-
-
-def color_gaps(theme: str) -> NDArray[np.float64]:
-    """Return how far any two colours are, for the sight that sees it least."""
-    codes = PALETTE[theme]
-    values = [[int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)] for code in codes]
-    rgb = np.array(values)
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    gaps = []
-    for sight in _SIGHTS:
-        seen = np.clip(linear @ sight.T, 0, 1)
-        lab = np.cbrt(seen @ _CONES.T) @ _OKLAB.T
-        gaps.append(np.linalg.norm(lab[:, None] - lab[None], axis=2))
-    return np.asarray(np.min(gaps, axis=0))
-
-
-@lru_cache(maxsize=1)
-def _alike() -> NDArray[np.float64]:
-    """Return how easily any two colours are mixed up, 1 for a colour and itself."""
-    gaps = np.minimum(color_gaps("light"), color_gaps("dark"))
-    return np.asarray(np.exp(-np.square(gaps / _GAP)))
 
 
 def borders(
@@ -389,7 +343,7 @@ def pick_colors(
             others = (colors >= 0) & (np.arange(len(sizes)) != topic)
             # A colour in use costs a little even far away, so that all are used.
             used = np.bincount(colors[others], minlength=N_COLORS)
-            cost = close[topic, others] @ _alike()[colors[others]] + 0.03 * used
+            cost = close[topic, others] @ _ALIKE[colors[others]] + 0.03 * used
             colors[topic] = int(np.argmin(np.round(cost, 9)))
     return colors
 
