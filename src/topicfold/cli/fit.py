@@ -206,10 +206,9 @@ def fit(
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
-    vectors = None
     if given.embeddings is not None:
         check_takes_embeddings(estimator)
-        vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
+    vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
     done = _learn(
         *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
         vectors=vectors,

@@ -263,8 +263,13 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
     return links
 
 
-def read_embeddings(name: str, source: str, n_documents: int) -> Any:
-    """Read the vectors that --embeddings names: of a file, or a column of the input."""
+def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
+    """Read the vectors that --embeddings names: of a file, or a column of the input.
+
+    None if the flag is not given.
+    """
+    if name is None:
+        return None
     import numpy as np
 
     path = Path(name)

@@ -442,11 +442,9 @@ class Topics(TransformerMixin, BaseEstimator):
         topicfold.search.Hits
             Names, scores, titles and passages; it shows itself as a table.
         """
-        data = self._with_documents()
+        self._with_documents()
         vectors = self.encoder, embeddings
-        return find_documents(
-            self.fitted_, data, query, n, mix, self._cutting(), *vectors
-        )
+        return find_documents(self.fitted_, query, n, mix, self._cutting(), *vectors)
 
     def over_time(self, times: Any = None) -> Table:
         """Return the share of every topic in every period.
