@@ -14,7 +14,7 @@ from scipy import sparse
 from topicfold import PLSA
 from topicfold.corpus import blocks as blocks_module
 from topicfold.corpus.blocks import INDEX, BlockMatrix, BlockWriter, write_block
-from topicfold.corpus.npz import load_counts
+from topicfold.corpus.lines import load_counts
 from topicfold.exceptions import DataError
 from topicfold.persistence.bundle import read_bundle, write_bundle
 

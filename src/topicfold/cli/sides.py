@@ -298,7 +298,7 @@ def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
     """Read a file of NumPy with a vector for each document, or for each of others."""
     import numpy as np
 
-    from topicfold.corpus.npz import DAMAGE
+    from topicfold.corpus.lines import DAMAGE
 
     try:
         found = np.load(name, allow_pickle=False)

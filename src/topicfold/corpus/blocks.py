@@ -33,7 +33,7 @@ from topicfold.corpus.block_corpus import (
     clean_block,
     is_block_folder,
 )
-from topicfold.corpus.npz import DAMAGE, check_size, load_counts
+from topicfold.corpus.lines import DAMAGE, check_size, load_counts
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.atomic import discard, new_draft, swap_folder
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle

@@ -23,6 +23,7 @@ import difflib
 import gzip
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -39,15 +40,13 @@ from topicfold.corpus.formats import (
     MatrixFormat,
     Parts,
     check_length,
-    matrix_format,
     read_folder_sides,
     read_sides,
     side_bytes,
     side_file,
     writing,
 )
-from topicfold.corpus.lines import BadLines, read_whole, text_lines
-from topicfold.corpus.npz import load_counts
+from topicfold.corpus.lines import BadLines, load_counts, read_whole, text_lines
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.tables import FIELDS, json_objects
 from topicfold.corpus.texts import (
@@ -222,6 +221,7 @@ def _load_texts(file: Path, n_documents: int) -> dict[str, list[str]]:
     return fields
 
 
+_UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
 FOLDER = "folder"
 WRITTEN = (*FORMATS, FOLDER, "jsonl")
 READ = (*TEXT_FORMATS, *FORMATS, FOLDER)
@@ -366,6 +366,15 @@ def write(
         raise DataError(f"{place} exists and is not a file. Choose another name.")
     _write_together(place, kind, corpus)
     return place
+
+
+def matrix_format(path: Path) -> MatrixFormat | None:
+    """Return the format that a name shows, or None."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    if _UCI.fullmatch(name):
+        return FORMATS["uci"]
+    suffix = Path(name).suffix
+    return next((f for f in FORMATS.values() if suffix in f.suffixes), None)
 
 
 def format_of(path: Path, *, written: bool = False) -> str:

@@ -52,8 +52,15 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from topicfold.core.counts import bad_values, canonical
-from topicfold.corpus.lines import CHUNK, LONGEST_LINE, BadLines, open_bytes, text_lines
-from topicfold.corpus.npz import check_size, load_counts
+from topicfold.corpus.lines import (
+    CHUNK,
+    LONGEST_LINE,
+    BadLines,
+    check_size,
+    load_counts,
+    open_bytes,
+    text_lines,
+)
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.texts import read_lines
 from topicfold.exceptions import DataError
@@ -641,13 +648,3 @@ FORMATS = {
         ),
     )
 }
-_UCI = re.compile(r"docword\..*txt", re.IGNORECASE)
-
-
-def matrix_format(path: Path) -> MatrixFormat | None:
-    """Return the format that a name shows, or None."""
-    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
-    if _UCI.fullmatch(name):
-        return FORMATS["uci"]
-    suffix = Path(name).suffix
-    return next((f for f in FORMATS.values() if suffix in f.suffixes), None)
