@@ -38,9 +38,7 @@ def test_graph_joins_neighbors_of_either(similarity, weights):
     own = (lambda a, b: a @ b.T) if similarity == "own" else similarity
     graph = document_graph(counts, 4, similarity=own, weights=weights)
     assert_good_form(graph, 80)
-    found, values = NeighborIndex(counts, similarity=own).query(
-        counts, 4, exclude_self=True
-    )
+    found, values = NeighborIndex(counts, similarity=own).query_among(None, 4)
     expected = np.zeros((80, 80))
     for row in range(80):
         for column, value in zip(found[row], values[row], strict=True):

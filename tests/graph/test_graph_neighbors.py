@@ -33,11 +33,15 @@ def zipf_counts(n_documents, n_terms, seed=0, length=30):
     return np.array(rows, dtype=np.float64)
 
 
+def search(index, queries, k, exclude_self):
+    return index.query_among(None, k) if exclude_self else index.query(queries, k)
+
+
 def assert_like_reference(queries, documents, similarity, k, exclude_self=False):
     index = NeighborIndex(sp.csr_array(documents), similarity=similarity)
-    found, values = index.query(queries, k, exclude_self=exclude_self)
+    found, values = search(index, queries, k, exclude_self)
     with mock.patch.object(neighbors, "FEW_DOCUMENTS", 0):
-        listed = index.query(queries, k, exclude_self=exclude_self)
+        listed = search(index, queries, k, exclude_self)
     np.testing.assert_array_equal(found, listed[0])
     np.testing.assert_allclose(values, listed[1], atol=1e-9)
     score = reference.scores(queries, documents, similarity)
@@ -90,13 +94,11 @@ def test_tiles_and_levels_change_no_bit(similarity, monkeypatch):
 def test_threads_change_no_bit(similarity):
     counts = zipf_counts(250, 200)
     index = NeighborIndex(counts, similarity=similarity)
-    one = index.query(counts, 6, exclude_self=True, n_jobs=1)
+    one = index.query_among(None, 6, n_jobs=1)
     for n_jobs in (2, 3):
-        many = index.query(counts, 6, exclude_self=True, n_jobs=n_jobs)
-        among = index.query_among(None, 6, n_jobs=n_jobs)
-        for a, b, c in zip(one, many, among, strict=True):
+        many = index.query_among(None, 6, n_jobs=n_jobs)
+        for a, b in zip(one, many, strict=True):
             np.testing.assert_array_equal(a, b)
-            np.testing.assert_array_equal(a, c)
 
 
 def test_weights_are_scikit_learn_s():
@@ -185,10 +187,6 @@ def test_callable_may_return_sparse_similarities():
             "'similarity' parameter .* 'cosine', 'intersection', 'kl'. Got 'cosin'",
         ),
         (lambda: NeighborIndex([[1]]).query([[1, 2]]), "X has 2 terms .* index has 1"),
-        (
-            lambda: NeighborIndex([[1], [2]]).query([[1]], exclude_self=True),
-            "exclude_self=True needs the matrix of the index",
-        ),
         (
             lambda: NeighborIndex([[1]]).query([[1]], 0),
             "n_neighbors=0 must be a whole number, 1 or more",

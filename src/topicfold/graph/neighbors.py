@@ -247,7 +247,6 @@ class NeighborIndex:
         X: Any,
         n_neighbors: int = 10,
         *,
-        exclude_self: bool = False,
         n_jobs: int | None = None,
     ) -> Neighbors:
         """Return the nearest index documents of each row of `X`.
@@ -258,8 +257,6 @@ class NeighborIndex:
             Raw counts with the same columns as the index.
         n_neighbors : int, default=10
             Neighbours per document; more than there are documents is cut to those.
-        exclude_self : bool, default=False
-            Row i of `X` is document i of the index and not its own neighbour.
         n_jobs : int or None, default=None
             Threads; no effect on results.
 
@@ -276,14 +273,8 @@ class NeighborIndex:
                 f"X has {counts.shape[1]} terms but the index has {self.n_terms}. "
                 "Count the words of new documents with the vocabulary of the index."
             )
-        if exclude_self and counts.shape[0] != self.n_documents:
-            raise DataError(
-                f"X has {counts.shape[0]} documents but the index has "
-                f"{self.n_documents}. exclude_self=True needs the matrix of the index."
-            )
-        n_best = whole_number(n_neighbors, "n_neighbors")
-        n_best = min(n_best, self.n_documents - bool(exclude_self))
-        return self._search(counts, self.counts_, n_best, exclude_self, n_jobs)
+        n_best = min(whole_number(n_neighbors, "n_neighbors"), self.n_documents)
+        return self._search(counts, self.counts_, n_best, False, n_jobs)
 
     def query_among(
         self,
@@ -306,8 +297,8 @@ class NeighborIndex:
         Returns
         -------
         neighbors, similarities : ndarray
-            As `query` with ``exclude_self=True``: a row for each of `documents`, with
-            numbers and term weights of the whole index.
+            As `query`, a document not being its own neighbour: a row for each of
+            `documents`, with numbers and term weights of the whole index.
         """
         n_best = whole_number(n_neighbors, "n_neighbors")
         if documents is None:
