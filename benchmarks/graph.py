@@ -33,7 +33,7 @@ from topicfold import (
     LaplacianPLSA,
     LocallyConsistentPLSA,
 )
-from topicfold.graph import NeighborIndex, document_graph, document_neighbors
+from topicfold.graph import NeighborIndex, document_graph
 
 RESULTS = Path(__file__).parent / "results"
 N_TOPICS = 100
@@ -60,7 +60,7 @@ def main() -> None:
             results[name] = run()
             seconds[name].append(time.perf_counter() - start)
             cpu[name].append(time.process_time() - cpu_start)
-    _, ours = document_neighbors(NeighborIndex(counts), k, n_jobs=threads)
+    _, ours = NeighborIndex(counts).query_among(None, k, n_jobs=threads)
     report = {
         "corpus": arguments.corpus,
         "shape": counts.shape,

@@ -22,13 +22,14 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 from topicfold.report.content import topic_tree
 from topicfold.report.documents import (
+    PALETTE,
     document_places,
     figure_rows,
     find_periods,
+    topic_anchors,
     topic_colors,
     topic_similarity,
 )
-from topicfold.report.layout import PALETTE, topic_anchors
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 __all__ = [

@@ -14,7 +14,7 @@ from scipy import sparse
 from topicfold import PLSA
 from topicfold.corpus import blocks as blocks_module
 from topicfold.corpus.blocks import INDEX, BlockMatrix, BlockWriter, write_block
-from topicfold.corpus.npz import load_counts
+from topicfold.corpus.lines import load_counts
 from topicfold.exceptions import DataError
 from topicfold.persistence.bundle import read_bundle, write_bundle
 
@@ -246,12 +246,6 @@ def test_hostile_block_is_refused(tmp_path, blocks):
     (tmp_path / "corpus" / "block-000000.safetensors").write_bytes(b"nonsense" * 9)
     with pytest.raises(DataError, match="is damaged"):
         blocks.block(0)
-
-
-def test_select_terms(X, blocks, tmp_path):
-    columns = np.array([5, 0, 39])
-    chosen = blocks.select_terms(tmp_path / "few", columns)
-    assert (sparse.vstack(list(chosen)) != X[:, columns]).nnz == 0
 
 
 def test_row_pointers_that_do_not_fit_are_refused(tmp_path, blocks):

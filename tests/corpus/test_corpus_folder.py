@@ -2,13 +2,14 @@
 import gzip
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.corpus import corpora_path, load_folder
-from topicfold.corpus.folder import save_folder
+from topicfold.corpus import load_folder
+from topicfold.corpus.files import save_folder
 from topicfold.exceptions import DataError
 
 
@@ -90,16 +91,6 @@ def test_required_files(folder, name):
         load_folder(folder)
 
 
-def test_corpora_path(tmp_path, monkeypatch):
-    monkeypatch.delenv("TOPICFOLD_CORPORA", raising=False)
-    assert corpora_path() is None
-    monkeypatch.setenv("TOPICFOLD_CORPORA", str(tmp_path))
-    assert corpora_path() == tmp_path
-    monkeypatch.setenv("TOPICFOLD_CORPORA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="is not a folder"):
-        corpora_path()
-
-
 @pytest.mark.corpora
 @pytest.mark.skipif(
     not os.environ.get("TOPICFOLD_CORPORA"), reason="TOPICFOLD_CORPORA is not set"
@@ -115,7 +106,7 @@ def test_corpora_path(tmp_path, monkeypatch):
     ],
 )
 def test_real_corpora(name, shape, n_classes):
-    corpus = load_folder(corpora_path() / name)
+    corpus = load_folder(Path(os.environ["TOPICFOLD_CORPORA"], name))
     assert corpus.counts.shape == shape
     assert len(corpus.encoded_labels()[1]) == n_classes
     assert (corpus.split is not None) == (name == "bbc_news_octis")
@@ -134,7 +125,7 @@ def test_full_disk_leaves_the_old_corpus(folder, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("topicfold.corpus.folder._fill", full)
+    monkeypatch.setattr("topicfold.corpus.files._fill", full)
     with pytest.raises(DataError, match="tiny cannot be written: No space left"):
         save_folder(corpus, folder, replace=True)
     assert [path.name for path in folder.parent.iterdir()] == ["tiny"]

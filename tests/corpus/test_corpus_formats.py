@@ -556,7 +556,7 @@ def test_every_cut_and_flip_of_an_npz_is_our_error_or_the_matrix(tmp_path):
 
 
 def test_blank_lines_between_entries_are_no_entries(tmp_path, monkeypatch):
-    monkeypatch.setattr("topicfold.corpus.formats.coordinates.CHUNK", 8)
+    monkeypatch.setattr("topicfold.corpus.formats.CHUNK", 8)
     file = tmp_path / "t.mtx"
     file.write_text(MM + "2 2 2\n" + "\n" * 30 + "1 1 3\n" + " \n" * 9 + "2 2 1\n\n\n")
     with pytest.warns(DataWarning, match="no vocabulary"):

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from topicfold.corpus import (
     Corpus,
+    formats,
     lines,
     read,
     read_texts,
@@ -20,7 +21,7 @@ from topicfold.corpus import (
     write,
 )
 from topicfold.corpus.disk_corpus import open_corpus
-from topicfold.corpus.formats import FORMATS, coordinates
+from topicfold.corpus.formats import FORMATS
 from topicfold.exceptions import DataError
 
 LIMIT = 1000
@@ -28,9 +29,9 @@ LIMIT = 1000
 
 @pytest.fixture
 def low_limit(monkeypatch):
-    for module in (lines, tables, coordinates):
+    for module in (lines, tables, formats):
         monkeypatch.setattr(module, "LONGEST_LINE", LIMIT)
-    for module in (lines, coordinates):
+    for module in (lines, formats):
         monkeypatch.setattr(module, "CHUNK", 64)
 
 

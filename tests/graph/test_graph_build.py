@@ -38,9 +38,7 @@ def test_graph_joins_neighbors_of_either(similarity, weights):
     own = (lambda a, b: a @ b.T) if similarity == "own" else similarity
     graph = document_graph(counts, 4, similarity=own, weights=weights)
     assert_good_form(graph, 80)
-    found, values = NeighborIndex(counts, similarity=own).query(
-        counts, 4, exclude_self=True
-    )
+    found, values = NeighborIndex(counts, similarity=own).query_among(None, 4)
     expected = np.zeros((80, 80))
     for row in range(80):
         for column, value in zip(found[row], values[row], strict=True):
@@ -110,7 +108,7 @@ def test_label_edges_are_as_heavy_as_a_usual_edge():
     assert (document_graph(counts, 6, labels=labels).data == 1).all()
 
 
-def test_a_giant_class_gets_neighbors_instead_of_a_clique(caplog):
+def test_a_giant_class_gets_neighbors_instead_of_a_clique(caplog, monkeypatch):
     counts = make_counts(300)
     labels = np.zeros(300, dtype=int)
     with caplog.at_level(logging.INFO, "topicfold"):
@@ -119,35 +117,20 @@ def test_a_giant_class_gets_neighbors_instead_of_a_clique(caplog):
     assert info.capped_classes == (0,)
     assert "more than 101 labelled documents" in caplog.text
     assert graph.nnz <= 2 * 5 * 300
-    small = document_graph(counts, 5, labels=labels, max_label_edges=299)
+    monkeypatch.setattr("topicfold.graph.build.MAX_LABEL_EDGES", 299)
+    small = document_graph(counts, 5, labels=labels)
     assert small.nnz == 300 * 299
 
 
-def test_the_cap_is_on_edges_of_a_document():
+def test_the_cap_is_on_edges_of_a_document(monkeypatch):
     counts = make_counts(12)
     labels = np.where(np.arange(12) < 4, 0, -1)
-    _, joined = document_graph(
-        counts, 1, labels=labels, max_label_edges=3, return_info=True
-    )
-    _, capped = document_graph(
-        counts, 1, labels=labels, max_label_edges=2, return_info=True
-    )
+    monkeypatch.setattr("topicfold.graph.build.MAX_LABEL_EDGES", 3)
+    _, joined = document_graph(counts, 1, labels=labels, return_info=True)
+    monkeypatch.setattr("topicfold.graph.build.MAX_LABEL_EDGES", 2)
+    _, capped = document_graph(counts, 1, labels=labels, return_info=True)
     assert joined.capped_classes == ()
     assert capped.capped_classes == (0,)
-
-
-def test_within_class_searches_in_the_class_only():
-    counts = make_counts(60)
-    labels = np.arange(60) % 3
-    labels[40:] = -1
-    graph = document_graph(counts, 4, labels=labels, within_class=True)
-    assert_good_form(graph, 60)
-    rows, columns = graph.nonzero()
-    both = (labels[rows] >= 0) & (labels[columns] >= 0)
-    assert (labels[rows][both] == labels[columns][both]).all()
-    assert (~both).any()
-    everyone = document_graph(counts, 4, labels=np.zeros(60, int), within_class=True)
-    assert (everyone != document_graph(counts, 4)).nnz == 0
 
 
 def test_approximate_neighbors_report_their_recall(caplog):
@@ -161,11 +144,6 @@ def test_approximate_neighbors_report_their_recall(caplog):
     assert 0.4 * exact.nnz < graph.multiply(exact).nnz < exact.nnz
 
 
-def test_a_seed_that_has_no_effect_is_told():
-    with pytest.warns(FutureWarning, match="random_state of document_graph has no"):
-        document_graph(make_counts(10), 3, random_state=1)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -173,13 +151,6 @@ def test_a_seed_that_has_no_effect_is_told():
         ({"n_neighbors": 2.5}, "n_neighbors=2.5 must be"),
         ({"weights": "heat"}, "'weights' .* 'binary', 'similarity'. Got 'heat'"),
         ({"similarity": "dot"}, "Got 'dot' instead"),
-        ({"within_class": True}, "within_class=True needs labels"),
-        (
-            {"within_class": True, "labels": [0] * 10, "approximate": True},
-            "Use approximate=False",
-        ),
-        ({"max_label_edges": 5}, "only with labels"),
-        ({"labels": [0] * 10, "max_label_edges": 0}, "max_label_edges=0 must be"),
         ({"labels": [0] * 9}, "labels has 9 labels for 10 documents"),
         ({"labels": [0.5] * 10}, "labels is continuous"),
         ({"similarity": "kl", "approximate": True}, "'cosine' or 'intersection'"),

@@ -16,9 +16,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from topicfold.exceptions import DataError
 from topicfold.graph import (
     NeighborIndex,
-    document_neighbors,
     inverted_lists,
-    nearest_neighbors,
     neighbors,
 )
 from topicfold.graph.neighbors import Weighting
@@ -35,11 +33,15 @@ def zipf_counts(n_documents, n_terms, seed=0, length=30):
     return np.array(rows, dtype=np.float64)
 
 
+def search(index, queries, k, exclude_self):
+    return index.query_among(None, k) if exclude_self else index.query(queries, k)
+
+
 def assert_like_reference(queries, documents, similarity, k, exclude_self=False):
     index = NeighborIndex(sp.csr_array(documents), similarity=similarity)
-    found, values = index.query(queries, k, exclude_self=exclude_self)
+    found, values = search(index, queries, k, exclude_self)
     with mock.patch.object(neighbors, "FEW_DOCUMENTS", 0):
-        listed = index.query(queries, k, exclude_self=exclude_self)
+        listed = search(index, queries, k, exclude_self)
     np.testing.assert_array_equal(found, listed[0])
     np.testing.assert_allclose(values, listed[1], atol=1e-9)
     score = reference.scores(queries, documents, similarity)
@@ -92,13 +94,11 @@ def test_tiles_and_levels_change_no_bit(similarity, monkeypatch):
 def test_threads_change_no_bit(similarity):
     counts = zipf_counts(250, 200)
     index = NeighborIndex(counts, similarity=similarity)
-    one = index.query(counts, 6, exclude_self=True, n_jobs=1)
+    one = index.query_among(None, 6, n_jobs=1)
     for n_jobs in (2, 3):
-        many = index.query(counts, 6, exclude_self=True, n_jobs=n_jobs)
-        among = index.query_among(None, 6, n_jobs=n_jobs)
-        for a, b, c in zip(one, many, among, strict=True):
+        many = index.query_among(None, 6, n_jobs=n_jobs)
+        for a, b in zip(one, many, strict=True):
             np.testing.assert_array_equal(a, b)
-            np.testing.assert_array_equal(a, c)
 
 
 def test_weights_are_scikit_learn_s():
@@ -114,11 +114,11 @@ def test_weights_are_scikit_learn_s():
 
 def test_ties_go_to_the_lower_number():
     counts = np.array([[1, 1, 0, 0], [0, 0, 1, 1], *[[2, 2, 0, 0]] * 4])
-    found, values = nearest_neighbors(counts[:1], counts, 3)
+    found, values = NeighborIndex(counts).query(counts[:1], 3)
     assert found.tolist() == [[0, 2, 3]]
     assert values.tolist() == [[1.0, 1.0, 1.0]]
     # Equal similarities of different documents, added up in different orders.
-    found, values = nearest_neighbors(np.ones((1, 30)), np.eye(30), 30)
+    found, values = NeighborIndex(np.eye(30)).query(np.ones((1, 30)), 30)
     assert found.tolist() == [list(range(30))]
     assert len(set(values.ravel())) == 1
 
@@ -147,37 +147,15 @@ def test_new_documents_get_the_index_s_term_weights():
     for one, many in zip(alone, all_at_once, strict=True):
         np.testing.assert_array_equal(one[0], many[17])
     again = NeighborIndex(index.counts_)
-    np.testing.assert_array_equal(again.idf_, index.idf_)
-
-
-def test_neighbors_within_classes():
-    counts = zipf_counts(90, 60)
-    labels = np.random.default_rng(0).integers(-1, 3, 90)
-    index = NeighborIndex(counts, similarity="kl")
-    found, values = document_neighbors(index, 5, labels)
-    score = reference.scores(counts, counts, "kl")
-    for document, label in enumerate(labels):
-        allowed = score[document].copy()
-        allowed[document] = 0.0
-        if label >= 0:
-            allowed[labels != label] = 0.0
-        want = reference.top_neighbors(allowed[None], 5, exclude_self=False)
-        np.testing.assert_array_equal(found[document], want[0])
-    assert (values[found >= 0] > 0).all()
-
-
-def test_own_document_is_left_out_among_many_duplicates():
-    index = NeighborIndex(np.ones((6, 2)))
-    found, _ = document_neighbors(index, 2, np.array([-1, -1, -1, -1, -1, 0]))
-    assert found.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    np.testing.assert_array_equal(again.weighting_.idf, index.weighting_.idf)
 
 
 def test_the_matrix_of_the_user_is_not_changed_and_may_be_anything():
     counts = sp.coo_array(([1, 1, 2, 0], ([0, 0, 1, 1], [1, 1, 1, 0])), (2, 2))
     before = counts.data.copy()
-    expected = nearest_neighbors([[0, 2], [0, 2]], [[0, 2], [0, 2]], 2)
+    expected = NeighborIndex([[0, 2], [0, 2]]).query([[0, 2], [0, 2]], 2)
     for container in (sp.csr_array, sp.csc_matrix, sp.coo_array):
-        got = nearest_neighbors(container(counts), container(counts), 2)
+        got = NeighborIndex(container(counts)).query(container(counts), 2)
         np.testing.assert_array_equal(got[0], expected[0])
     np.testing.assert_array_equal(counts.data, before)
 
@@ -209,10 +187,6 @@ def test_callable_may_return_sparse_similarities():
             "'similarity' parameter .* 'cosine', 'intersection', 'kl'. Got 'cosin'",
         ),
         (lambda: NeighborIndex([[1]]).query([[1, 2]]), "X has 2 terms .* index has 1"),
-        (
-            lambda: NeighborIndex([[1], [2]]).query([[1]], exclude_self=True),
-            "exclude_self=True needs the matrix of the index",
-        ),
         (
             lambda: NeighborIndex([[1]]).query([[1]], 0),
             "n_neighbors=0 must be a whole number, 1 or more",

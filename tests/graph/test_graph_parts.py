@@ -15,7 +15,6 @@ from topicfold.graph.inverted_lists import InvertedLists
 from topicfold.graph.neighbors import (
     KL_FLOOR,
     Weighting,
-    _without,
     approximate_neighbors,
 )
 
@@ -202,14 +201,6 @@ def test_negative_similarities_are_no_neighbours():
     assert values.tolist() == [[3.0, 0.0, 0.0]]
 
 
-def test_own_documents_are_taken_out_wherever_they_are():
-    near = np.array([[3, 1, 2], [0, 5, 1], [0, 1, 3]])
-    similar = np.array([[0.9, 0.5, 0.1], [0.8, 0.7, 0.6], [0.4, 0.3, 0.2]])
-    found, values = _without(near, similar, np.array([3, 1, 9]))
-    assert found.tolist() == [[1, 2], [0, 5], [0, 1]]
-    assert values.tolist() == [[0.5, 0.1], [0.8, 0.7], [0.4, 0.3]]
-
-
 def test_the_larger_weight_of_both_directions_is_kept():
     graph = symmetrized(sp.csr_array([[0.0, 3.0, 0.0], [1.0, 0, 0], [2.0, 0, 0]]))
     assert graph.toarray().tolist() == [[0, 3, 2], [3, 0, 0], [2, 0, 0]]
@@ -223,14 +214,12 @@ def test_label_edges_are_counted_once():
         np.array([[0, 0.5, 1, 0], [0.5, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]])
     )
     index = NeighborIndex(np.ones((4, 2)))
-    found, *changes, _ = add_label_edges(
-        graph, np.array([0, 0, 1, -1]), index, 1, 5, None
-    )
+    found, *changes, _ = add_label_edges(graph, np.array([0, 0, 1, -1]), index, 1, None)
     expected = [[0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 0, 1], [0, 1, 1, 0]]
     assert found.toarray().tolist() == expected
     assert changes == [0, 2]
     found, *changes, _ = add_label_edges(
-        graph, np.array([0, -1, -1, 0]), index, 1, 5, None
+        graph, np.array([0, -1, -1, 0]), index, 1, None
     )
     assert changes == [1, 0]
     assert found[[0], [3]] == 1

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Intrusion questions and names of topics."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from topicfold.metrics import (
     IntrusionItem,
     score_intrusion,
     topic_intrusion,
-    topic_labels,
     word_intrusion,
 )
 
@@ -82,40 +79,12 @@ def test_scores():
     assert nothing.n_answered == 0
 
 
-TEXTS = [
-    *["neural network learns neural network weights quickly"] * 6,
-    *["the supreme court ruled that the supreme court may rule"] * 6,
-    *["weights of the court"] * 2,
-]
 WORDS = ["neural", "network", "weights", "supreme", "court", "ruled"]
 
 
 def named_data(**more):
     topics = [[0.4, 0.4, 0.2, 0, 0, 0], [0, 0, 0, 0.4, 0.4, 0.2]]
     return TopicData(topics=topics, vocabulary=WORDS, **more)
-
-
-def test_labels_are_the_documents_own_phrases():
-    labels = topic_labels(named_data(), TEXTS, n_labels=1)
-    assert labels == [["neural network"], ["supreme court"]]
-    data = named_data(texts=TEXTS)
-    assert topic_labels(data, n_labels=1) == labels
-    named = dataclasses.replace(data, topic_names=[names[0] for names in labels])
-    assert named.name(1) == "supreme court"
-
-
-def test_labels_of_swapped_topics_are_swapped():
-    data = named_data()
-    swapped = dataclasses.replace(data, topics=data.topics[::-1])
-    assert topic_labels(swapped, TEXTS) == topic_labels(data, TEXTS)[::-1]
-
-
-def test_labels_fall_back_to_words():
-    labels = topic_labels(named_data(), TEXTS, n_labels=2, min_count=50)
-    assert labels == [["neural", "network"], ["supreme", "court"]]
-    tokens = [text.split() for text in TEXTS]
-    assert topic_labels(named_data(), tokens) == topic_labels(named_data(), TEXTS)
-    assert topic_labels(named_data(), ["", "x"])  # no known word at all
 
 
 @pytest.mark.parametrize(
@@ -133,13 +102,6 @@ def test_labels_fall_back_to_words():
                 [IntrusionItem("word", 0, ("a",), (0,), 0, (1.0,))], [1]
             ),
             "answer 0 is 1",
-        ),
-        (lambda: topic_labels(named_data()), "Give texts"),
-        (lambda: topic_labels(named_data(), []), "at least one document"),
-        (lambda: topic_labels(named_data(), ["a"], n_labels=0), "n_labels=0"),
-        (
-            lambda: topic_labels(named_data(), ["a"], discrimination=-1),
-            "discrimination",
         ),
     ],
 )

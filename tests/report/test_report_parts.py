@@ -12,7 +12,7 @@ import pytest
 
 import topicfold.report
 from topicfold import TopicData
-from topicfold.report import layout
+from topicfold.report import documents
 from topicfold.report.content import (
     LAMBDAS,
     MOST_PARTS,
@@ -22,23 +22,20 @@ from topicfold.report.content import (
 )
 from topicfold.report.documents import (
     MAX_PERIODS,
+    N_COLORS,
+    PALETTE,
+    borders,
     find_classes,
     find_periods,
-    pack_mixtures,
-    shown_documents,
-    typical_documents,
-)
-from topicfold.report.layout import (
-    N_COLORS,
-    borders,
-    color_gaps,
     map_documents,
     map_topics,
     nearest_documents,
+    pack_mixtures,
     pick_colors,
+    shown_documents,
+    typical_documents,
 )
-from topicfold.report.page import pack_array, pack_strings
-from topicfold.report.texts import WordMarker, lead, shorten
+from topicfold.report.page import WordMarker, lead, pack_array, pack_strings, shorten
 from topicfold.report.writing import report_html
 
 
@@ -248,7 +245,7 @@ def test_far_islands_do_not_squeeze_the_rest():
     rng = np.random.default_rng(0)
     near = rng.normal(0, 1, (500, 2))
     far = rng.normal([200, 0], 0.3, (40, 2))
-    moved = layout._pull_in_islands(np.concatenate([near, far]))
+    moved = documents._pull_in_islands(np.concatenate([near, far]))
     # Each island keeps its shape, and there is water between them.
     for part, before in ((moved[:500], near), (moved[500:], far)):
         shift = part - before
@@ -259,7 +256,7 @@ def test_far_islands_do_not_squeeze_the_rest():
 
 
 def test_many_documents_are_compared_with_a_sample(monkeypatch):
-    monkeypatch.setattr(layout, "MOST_COMPARED", 300)
+    monkeypatch.setattr(documents, "MOST_COMPARED", 300)
     theta = np.random.default_rng(0).dirichlet([0.1] * 8, size=600)
     theta[0] = 1 / 8
     roots = np.sqrt(theta).astype(np.float32)
@@ -283,10 +280,69 @@ def test_topics_with_similar_words_lie_close():
     assert (group[gaps.argmin(axis=1)] == group).mean() > 0.9
 
 
+# What linear RGB becomes without one kind of cone (Machado, Oliveira and Fernandes,
+# 2009, https://doi.org/10.1109/TVCG.2009.113, severity 1).
+_SIGHTS = (
+    np.eye(3),
+    np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+    np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
+    ),
+)
+# Linear RGB to cones, and their cube roots to Oklab (Ottosson, 2020).
+_CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def color_gaps(theme):
+    """Return how far any two colours are, for the sight that sees it least."""
+    codes = PALETTE[theme]
+    values = [[int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)] for code in codes]
+    rgb = np.array(values)
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    gaps = []
+    for sight in _SIGHTS:
+        seen = np.clip(linear @ sight.T, 0, 1)
+        lab = np.cbrt(seen @ _CONES.T) @ _OKLAB.T
+        gaps.append(np.linalg.norm(lab[:, None] - lab[None], axis=2))
+    return np.min(gaps, axis=0)
+
+
 def test_colors_differ_for_every_sight():
     for theme in ("light", "dark"):
         gaps = color_gaps(theme) + np.eye(N_COLORS)
         assert gaps.min() > 0.07
+    gaps = np.minimum(color_gaps("light"), color_gaps("dark"))
+    np.testing.assert_array_equal(documents.GAPS, np.rint(100_000 * gaps))
 
 
 def test_close_topics_have_other_colors():

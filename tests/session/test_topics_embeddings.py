@@ -6,7 +6,7 @@ import pytest
 
 from topicfold import LocallyConsistentPLSA, NeighborGraph, Topics
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.graph.encoding import encoder_name
+from topicfold.graph.embedding import encoder_name
 
 SEA, SKY = "fish wave boat salt net tide", "bird cloud wind star sun rain"
 

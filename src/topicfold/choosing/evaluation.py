@@ -19,9 +19,7 @@ from scipy import sparse
 from topicfold.core.counts import check_counts, normalize_rows
 from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
-from topicfold.exceptions import (
-    DataError,
-)
+from topicfold.exceptions import DataError
 from topicfold.registry import ModelEntry, models
 
 # Costs to choose from: features of length 1 need a smaller one than √θ.

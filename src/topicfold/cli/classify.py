@@ -120,7 +120,7 @@ def classify(
     known = _checked_labels(labels)
     classifier, topics = _make_classifier(known, name, given)
     show_fact("Topics", _choice(topics, known))
-    vectors = _vectors(given.embeddings, source, corpus.n_documents)
+    vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
     if given.check:
         _fit_and_check(classifier, corpus.counts, known, vectors)
     else:
@@ -130,10 +130,6 @@ def classify(
     save_folder(inputs.fitted_folder(classifier, corpus, text), folder)
     show_fact("Saved", str(folder))
     show_next("topicfold classify {} NEW-DOCUMENTS", folder)
-
-
-def _vectors(name: str | None, source: str, n_documents: int) -> Any:
-    return None if name is None else read_embeddings(name, source, n_documents)
 
 
 def _fit_and_check(classifier: Any, counts: Any, labels: Any, vectors: Any) -> None:
@@ -247,7 +243,7 @@ def _predict(
         )
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
-    vectors = _vectors(asked.embeddings, source, counts.shape[0])
+    vectors = read_embeddings(asked.embeddings, source, counts.shape[0])
     if vectors is not None and not getattr(model, "n_embeddings_", 0):
         raise CommandError(f"{folder} was trained without --embeddings. Leave it out.")
     beside = {} if vectors is None else {"embeddings": vectors}

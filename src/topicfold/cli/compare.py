@@ -93,9 +93,7 @@ def compare(
     if not quiet:
         show_corpus(corpus)
 
-    vectors = None
-    if given.embeddings is not None:
-        vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
+    vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
 
     def on_progress(model: str, done: int, total: int, seconds: float) -> None:
         if not quiet:

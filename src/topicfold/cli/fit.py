@@ -164,10 +164,10 @@ def fit(
       topics.save("reviews-model")
     """
     from topicfold.cli.report import save_and_report
-    from topicfold.graph.encoding import check_takes_embeddings
+    from topicfold.graph.embedding import check_takes_embeddings
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
-    from topicfold.session.about import n_described
+    from topicfold.session.fitting import n_described
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
@@ -206,10 +206,9 @@ def fit(
         inputs.check_topics(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
-    vectors = None
     if given.embeddings is not None:
         check_takes_embeddings(estimator)
-        vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
+    vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
     done = _learn(
         *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
         vectors=vectors,
@@ -285,8 +284,7 @@ def _learn(
     quiet: bool,
 ) -> FitReport:
     """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
-    from topicfold.session.about import started_from
-    from topicfold.session.fitting import NoClassesError, fit_documents
+    from topicfold.session.fitting import NoClassesError, fit_documents, started_from
 
     try:
         with started_from(about, None, estimator, corpus.counts, vectors):

@@ -13,8 +13,7 @@ from typing import Annotated
 import typer
 
 from topicfold._version import __version__
-from topicfold.cli.console import MessageGroup
-from topicfold.cli.help import ReadableCommand
+from topicfold.cli.console import MessageGroup, ReadableCommand
 from topicfold.registry import models
 
 app = typer.Typer(

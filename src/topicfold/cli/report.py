@@ -154,26 +154,15 @@ def report_fit(
 
     Whatever goes wrong is one line on standard error, since the model is saved.
     """
-    from scipy import sparse
-
-    from topicfold.report import write_report
-
     try:
         check_report_file(file)
         read_times(saved.times)  # for its note
         data = saved.topic_data()
-        counts = saved.counts if corpus is None else corpus.counts
         # A corpus on disk has no texts, and counts in blocks.
         if getattr(corpus, "texts", None) is not None:
             data = dataclasses.replace(data, texts=corpus.texts)
-        with working("Writing the report …", quiet=quiet):
-            return write_report(
-                data,
-                file,
-                title=report_title(saved.corpus, data),
-                counts=counts if sparse.issparse(counts) else None,
-                term_of=_term_of(saved.text),
-            )
+        counts = saved.counts if corpus is None else corpus.counts
+        return _write(saved, data, file, counts, quiet=quiet)
     except Exception as error:
         tell(
             "warning",
@@ -185,18 +174,24 @@ def report_fit(
 
 def report_effects(saved: ModelFolder, found: Any, file: Path) -> None:
     """Write the report of a saved model with a view of effects."""
+    data = saved.topic_data()
+    data = dataclasses.replace(data, sides=(*data.sides, found.side_table()))
+    _write(saved, data, file, saved.counts)
+
+
+def _write(
+    saved: ModelFolder, data: TopicData, file: Path, counts: Any, *, quiet: bool = False
+) -> Path:
     from scipy import sparse
 
     from topicfold.report import write_report
 
-    data = saved.topic_data()
-    data = dataclasses.replace(data, sides=(*data.sides, found.side_table()))
-    with working("Writing the report …"):
-        write_report(
+    with working("Writing the report …", quiet=quiet):
+        return write_report(
             data,
             file,
             title=report_title(saved.corpus, data),
-            counts=saved.counts if sparse.issparse(saved.counts) else None,
+            counts=counts if sparse.issparse(counts) else None,
             term_of=_term_of(saved.text),
         )
 

@@ -95,8 +95,8 @@ def search(
       from topicfold import Topics
       Topics.load("reviews-model").search("broken zip")
     """
-    from topicfold.search.words import DEFAULT_MIX, with_texts
-    from topicfold.session.views import MIX_BESIDE_VECTORS
+    from topicfold.search.words import with_texts
+    from topicfold.session.views import usual_mix
 
     word, mix, terms = given.word, given.mix, given.terms
     found = {"query": query, "topic": given.topic, "document": given.like, "word": word}
@@ -131,9 +131,7 @@ def search(
         file = str(given.query_embeddings)
         asked["embeddings"] = read_vectors(file, 1, "--query-embeddings", "query")
     if wanted is None:
-        vectors = index.documents.embeddings is not None and "embeddings" in asked
-        usual = MIX_BESIDE_VECTORS if vectors else DEFAULT_MIX
-        wanted = usual if index.lexical else 0.0
+        wanted = usual_mix(index, vectors="embeddings" in asked)
     hits = index.query(**asked, n=given.number, mix=wanted)
     if hits.note:
         tell("note", hits.note)
@@ -150,11 +148,11 @@ def _open_index(
     folder: Path, given: _Flags, mix: float | None, options: inputs.TextOptions
 ) -> tuple[TopicIndex, Any]:
     """Return the index to search, and what has its labels and texts (or None)."""
-    from topicfold.models.base import embeddings_of
     from topicfold.persistence import read_estimator
     from topicfold.persistence.model_folder import load_model_folder
     from topicfold.search import TopicIndex
     from topicfold.search.index import has_index
+    from topicfold.session.views import index_of, with_documents
 
     documents = given.documents
     if documents is None and has_index(read_estimator(folder)):
@@ -173,33 +171,21 @@ def _open_index(
             "--mix needs the words of the documents, which the model does not keep. "
             "Give them with --documents."
         )
-    index = TopicIndex(
-        saved.model,
-        vocabulary=saved.vocabulary,
-        text=saved.text,
+    index = index_of(
+        saved,
+        saved.text,
         measure=given.measure,
         lexical=(given.lexical or Lexical.bm25) if with_words and mix != 0 else None,
-        n_jobs=-1,
     )
     if documents is not None:
         counts, new = inputs.count_new_documents(documents, saved, options)
-        more = {}
-        if given.embeddings is not None:
-            rows = read_embeddings(given.embeddings, documents, counts.shape[0])
-            more["embeddings"] = rows
-        return index.add(counts, ids=new.ids, texts=new.texts, **more), new
+        rows = read_embeddings(given.embeddings, documents, counts.shape[0])
+        return index.add(counts, ids=new.ids, texts=new.texts, embeddings=rows), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} keeps no documents. Give some with --documents."
         )
-    index.add(
-        saved.counts,
-        vectors=saved.model.doc_topics_,
-        ids=saved.doc_ids,
-        texts=saved.texts,
-        embeddings=embeddings_of(saved.model),
-    )
-    return index, saved
+    return with_documents(index, saved), saved
 
 
 def _write(rows: list[dict[str, Any]], format: Format, words: Sequence[str]) -> None:

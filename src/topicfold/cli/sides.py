@@ -248,7 +248,7 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
     """Read the links that a flag names."""
     import numpy as np
 
-    from topicfold.corpus.folder import links_of
+    from topicfold.corpus.files import links_of
 
     if not path.is_file():
         raise CommandError(
@@ -263,8 +263,13 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
     return links
 
 
-def read_embeddings(name: str, source: str, n_documents: int) -> Any:
-    """Read the vectors that --embeddings names: of a file, or a column of the input."""
+def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
+    """Read the vectors that --embeddings names: of a file, or a column of the input.
+
+    None if the flag is not given.
+    """
+    if name is None:
+        return None
     import numpy as np
 
     path = Path(name)
@@ -293,7 +298,7 @@ def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
     """Read a file of NumPy with a vector for each document, or for each of others."""
     import numpy as np
 
-    from topicfold.corpus.npz import DAMAGE
+    from topicfold.corpus.lines import DAMAGE
 
     try:
         found = np.load(name, allow_pickle=False)

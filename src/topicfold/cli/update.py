@@ -86,10 +86,8 @@ def update(
         labels=found.labels,
         ids=found.ids,
         times=found.times,
+        embeddings=read_embeddings(given.embeddings, source, counts.shape[0]),
     )
-    if given.embeddings is not None:
-        vectors = read_embeddings(given.embeddings, source, counts.shape[0])
-        new = new._replace(embeddings=vectors)
     with working("Learning …", quiet=given.quiet):
         done = updated(
             saved, new, counts, refit=given.refit, new_topics=given.new_topics

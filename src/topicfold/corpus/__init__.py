@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from topicfold.corpus.disk_corpus import DiskCorpus as DiskCorpus
     from topicfold.corpus.disk_corpus import open_disk_corpus as open_disk_corpus
     from topicfold.corpus.disk_corpus import vectorize_file as vectorize_file
+    from topicfold.corpus.files import load_folder as load_folder
     from topicfold.corpus.files import read as read
+    from topicfold.corpus.files import save_folder as save_folder
     from topicfold.corpus.files import write as write
-    from topicfold.corpus.folder import corpora_path as corpora_path
-    from topicfold.corpus.folder import load_folder as load_folder
-    from topicfold.corpus.folder import save_folder as save_folder
     from topicfold.corpus.inputs import from_anndata as from_anndata
     from topicfold.corpus.inputs import to_anndata as to_anndata
     from topicfold.corpus.record import Corpus as Corpus
@@ -38,8 +37,7 @@ _HOMES = {
     "blocks": "BlockMatrix BlockWriter",
     "builtin": "cache_path load_docs",
     "disk_corpus": "DiskCorpus open_disk_corpus vectorize_file",
-    "files": "read write",
-    "folder": "corpora_path load_folder save_folder",
+    "files": "load_folder read save_folder write",
     "inputs": "from_anndata to_anndata",
     "record": "Corpus",
     "splits": "complete_split train_test_documents",

@@ -33,36 +33,16 @@ Rows = NDArray[np.int64]
 
 
 class BlockCorpus(ABC):
-    """Base of corpora in blocks; sub-classes say where a block comes from.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Documents and terms.
-    dtype : dtype
-        Type of the counts, float32 or float64.
-    block_rows, block_nnz : ndarray of int64 of shape (n_blocks,)
-        Documents and non-zeros of the blocks.
-    document_frequencies : ndarray of int64 of shape (n_terms,)
-        Documents that have each term.
-    term_totals : ndarray of float64 of shape (n_terms,)
-        Sum of the counts of each term.
-    storage : Path or None
-        Folder for mixtures and scratch files; None is the system's temporary folder.
-    keep_bytes : int
-        Memory for blocks that are kept between passes; the rest is read again.
-    vocabulary : list of str or None
-        Words of the columns.
-    """
+    """Base of corpora in blocks; sub-classes say where a block comes from."""
 
     ndim = 2
-    dtype: np.dtype
-    block_rows: Rows
+    dtype: np.dtype  # of the counts, float32 or float64
+    block_rows: Rows  # documents of each block
     block_nnz: Rows
-    document_frequencies: NDArray[np.int64]
-    term_totals: NDArray[np.float64]
-    storage: Path | None = None
-    keep_bytes: int = 2**30
+    document_frequencies: NDArray[np.int64]  # documents that have each term
+    term_totals: NDArray[np.float64]  # sum of the counts of each term
+    storage: Path | None = None  # of mixtures and scratch; None: the system's own
+    keep_bytes: int = 2**30  # for blocks kept between passes; the rest is read again
     vocabulary: list[str] | None = None
 
     @property
@@ -236,10 +216,7 @@ class JoinedBlocks(BlockCorpus):
 class SlicedBlocks(BlockCorpus):
     """A corpus with other columns (`BlockCorpus.by_slice`), of which nothing is stored.
 
-    Attributes
-    ----------
-    pairs : ndarray of int64
-        ``word · n_slices + slice`` of each column.
+    `pairs` has ``word · n_slices + slice`` of each column.
     """
 
     def __init__(self, corpus: BlockCorpus, slices: Rows, n_slices: int) -> None:

@@ -33,7 +33,7 @@ from topicfold.corpus.block_corpus import (
     clean_block,
     is_block_folder,
 )
-from topicfold.corpus.npz import DAMAGE, check_size, load_counts
+from topicfold.corpus.lines import DAMAGE, check_size, load_counts
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.atomic import discard, new_draft, swap_folder
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
@@ -313,24 +313,6 @@ class BlockMatrix(BlockCorpus):
         """Yield the blocks one after another, memory-mapped."""
         for file in self.files:
             yield file.load()
-
-    def select_terms(
-        self,
-        path: str | os.PathLike[str],
-        columns: NDArray[np.integer],
-        *,
-        overwrite: bool = False,
-    ) -> BlockMatrix:
-        """Write a matrix with some of the columns, in the given order, and open it."""
-        columns = np.asarray(columns)
-        words = self.vocabulary
-        with BlockWriter(
-            path, len(columns), dtype=self.dtype, overwrite=overwrite
-        ) as writer:
-            for block in self:
-                writer.append(sparse.csr_matrix(block[:, columns]))
-            writer.close(None if words is None else [words[c] for c in columns])
-        return BlockMatrix.open(path, storage=self.storage)
 
     def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
         n_documents = self.shape[0]

@@ -22,7 +22,7 @@ from scipy import sparse
 from topicfold.corpus.block_corpus import is_block_folder
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
 from topicfold.corpus.files import READING_OPTIONS, corpus_name, naming, read, taken
-from topicfold.corpus.formats.parts import FOLDER_SIDES, read_folder_sides, side_bytes
+from topicfold.corpus.formats import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (

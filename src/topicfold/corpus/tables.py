@@ -25,14 +25,15 @@ import numpy as np
 
 from topicfold.core.lazy import optional
 from topicfold.corpus.lines import (
+    DAMAGE,
     LONGEST_LINE,
     TOO_LONG,
     BadLines,
     Progress,
+    check_unpacked,
     open_whole,
     text_lines,
 )
-from topicfold.corpus.npz import DAMAGE, check_unpacked
 from topicfold.exceptions import DataError
 
 # Columns that are read if none is named, in any case; of times the first that is there.

@@ -80,20 +80,10 @@ def unbiased_shares(counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
 
 
 class TopicChain:
-    """A Gibbs sampler of topics.
+    """A Gibbs sampler of topics, from whole counts X (D, V).
 
-    Parameters
-    ----------
-    X : CSR matrix of shape (D, V)
-        Whole counts.
-    topics : array of shape (K, V)
-        φ where the chain starts; positive.
-    doc_topic_prior : array of shape (K,)
-        α where it starts.
-    topic_word_prior : float
-        η where it starts.
-    seed : int
-        Of all random numbers; draws are the same for any number of threads.
+    It starts at positive topics φ (K, V), α (K,) and η. Draws depend on `seed` and not
+    on the number of threads.
     """
 
     def __init__(

@@ -21,8 +21,7 @@ from topicfold.effects.estimate import (
     effects_of,
     find_source,
 )
-from topicfold.effects.outcomes import make_outcomes
-from topicfold.effects.regression import check_covariance
+from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
 

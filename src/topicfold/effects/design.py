@@ -33,56 +33,26 @@ MANY_LEVELS = 5  # documents per level: with fewer it is likely not a category
 
 @dataclass(frozen=True)
 class Covariate:
-    """A column that the formula uses.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    kind : {"levels", "number", "date"}
-        "levels" are categories and numbers with two values.
-    levels : tuple
-        Values of the levels, the reference first.
-    """
+    """A column that the formula uses; numbers of two values are levels too."""
 
     name: str
     kind: Literal["levels", "number", "date"]
-    levels: tuple[Any, ...] = ()
+    levels: tuple[Any, ...] = ()  # the reference first
 
 
 @dataclass(frozen=True)
 class Design:
-    """Rows of a regression, and how rows for other values are made.
-
-    Attributes
-    ----------
-    matrix : array of shape (D, p)
-        The design, of full rank, with an intercept.
-    names : tuple of str
-        Of its columns.
-    terms : dict
-        Columns of each term of the formula, the intercept aside.
-    covariates : tuple of Covariate
-        Columns of the table that the formula uses.
-    rows : array of int
-        Rows of the table that are used: those without missing values.
-    clusters : array of int or None
-        The cluster of each row used.
-    weights : array or None
-        The weight of each row used.
-    notes : tuple of str
-        What was done with the table, to be said with the results.
-    """
+    """Rows of a regression, and how rows for other values are made."""
 
     formula: str
-    matrix: Floats
-    names: tuple[str, ...]
-    terms: dict[str, NDArray[np.int64]]
+    matrix: Floats  # (D, p), of full rank, with an intercept
+    names: tuple[str, ...]  # of its columns
+    terms: dict[str, NDArray[np.int64]]  # columns of each term but the intercept
     covariates: tuple[Covariate, ...]
-    rows: NDArray[np.int64]
-    clusters: NDArray[np.int64] | None
-    weights: Floats | None
-    notes: tuple[str, ...]
+    rows: NDArray[np.int64]  # of the table that are used: without missing values
+    clusters: NDArray[np.int64] | None  # of each row used
+    weights: Floats | None  # of each row used
+    notes: tuple[str, ...]  # what was done with the table, to be said with the results
     _spec: Any = field(repr=False)
     _frame: Any = field(repr=False)
 
@@ -149,21 +119,10 @@ def make_design(
 ) -> Design:
     """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
 
-    Parameters
-    ----------
-    formula : str
-        Covariates after ``~``; a column after ``|`` groups documents that are not
-        independent.
-    data : data frame or mapping of columns
-        A row per document.
-    n_documents : int
-        Documents that there are.
-    cluster, weights : str, array-like or None
-        A column or values.
-    with_words : array of bool or None
-        Documents that have known words; the others are left out, and said to be.
-    among : array of bool or None
-        Documents to look at only.
+    A column after ``|`` groups documents that are not independent. `data` has a row for
+    each of `n_documents`; `cluster` and `weights` are columns of it or values.
+    Documents that are not `with_words` are left out, and said to be; of `among`, only
+    those are looked at.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:

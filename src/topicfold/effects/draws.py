@@ -48,34 +48,16 @@ _START_SHARE = 1e-6
 
 @dataclass
 class Source:
-    """What draws are made of.
+    """What draws are made of."""
 
-    Attributes
-    ----------
-    model : estimator or None
-        The fitted model.
-    topics : array of shape (K, V) or None
-        φ.
-    counts : CSR matrix or None
-        Whole counts of the documents to be explained.
-    given : bool
-        Whether the counts were given: the documents may not be those of the fit.
-    rows : array of int or None
-        Which of all documents these are.
-    topic_draws : iterator of arrays of shape (K, V) or None
-        Draws of φ from other documents.
-    drift : array of shape (K,) or None
-        After draws: how far topics are from where they started, 0 to 1.
-    alike : array of shape (K, K) or None
-        After draws: cosines of the topics' words.
-    """
-
-    model: Any = None
-    topics: NDArray[Any] | None = None
-    counts: sparse.csr_matrix | None = None
-    given: bool = False
-    rows: NDArray[np.int64] | None = None
-    topic_draws: Iterator[Floats] | None = None
+    model: Any = None  # fitted
+    topics: NDArray[Any] | None = None  # φ (K, V)
+    counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
+    given: bool = False  # were they given? They may not be those of the fit
+    rows: NDArray[np.int64] | None = None  # which of all documents these are
+    topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
+    # After draws: how far topics are from where they started, 0 to 1, and the cosines
+    # of their words.
     drift: Floats | None = field(default=None, repr=False)
     alike: Floats | None = field(default=None, repr=False)
 

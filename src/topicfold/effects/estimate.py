@@ -19,8 +19,13 @@ from topicfold.effects.draws import (
     known_documents,
     share_draws,
 )
-from topicfold.effects.outcomes import Outcome, make_outcomes
-from topicfold.effects.regression import LeastSquares, check_covariance, pool
+from topicfold.effects.regression import (
+    LeastSquares,
+    Outcome,
+    check_covariance,
+    make_outcomes,
+    pool,
+)
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Least squares of several outcomes on one design, and the pooling of draws.
 
-Every draw of the mixtures gives coefficients and their covariance; Rubin's rules pool
-them: the total variance is the mean within draws plus 1 + 1/m times that between.
+Outcomes are shares of topics, their sums and differences. Every draw of the mixtures
+gives coefficients and their covariance; Rubin's rules pool them: the total variance is
+the mean within draws plus 1 + 1/m times that between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,25 +20,104 @@ from scipy import stats
 from topicfold.core.threads import one_blas_thread
 from topicfold.exceptions import DataError
 
+
+@dataclass(frozen=True)
+class Outcome:
+    """A weighted sum of topic shares."""
+
+    name: str  # such as "3", "1 + 4" or one of the user
+    words: str  # the topics' names or words
+    weights: NDArray[np.float64]  # of the topics, (K,)
+
+
+def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
+    """Return the outcomes that `topics` asks for, of topics with these names.
+
+    None is every topic; a number or name is one; ``"1 + 4"`` and ``"1 - 4"`` are a sum
+    and a difference; a list has several of these. A mapping has names of yours and
+    lists of topics to add, or mappings from topics to weights.
+    """
+    if topics is None:
+        return [_outcome(str(k), {k: 1.0}, names) for k in range(len(names))]
+    if isinstance(topics, Mapping):
+        found = [_named(str(name), given, names) for name, given in topics.items()]
+    elif isinstance(topics, str) or not hasattr(topics, "__iter__"):
+        found = [_single(topics, names)]
+    else:
+        found = [_single(topic, names) for topic in topics]
+    if not found:
+        raise DataError("topics is empty. Give numbers of topics, or None for all.")
+    return found
+
+
+def _named(name: str, given: Any, names: Sequence[str]) -> Outcome:
+    if isinstance(given, Mapping):
+        weights = {_number(k, names): float(value) for k, value in given.items()}
+    elif isinstance(given, str) or not hasattr(given, "__iter__"):
+        weights = _expression(given, names)
+    else:
+        weights = {_number(k, names): 1.0 for k in given}
+    return _outcome(name, weights, names)
+
+
+def _single(given: Any, names: Sequence[str]) -> Outcome:
+    weights = _expression(given, names)
+    parts = [f"{'-' if w < 0 else '+'} {k}" for k, w in weights.items()]
+    return _outcome(" ".join(parts).removeprefix("+ "), weights, names)
+
+
+def _expression(given: Any, names: Sequence[str]) -> dict[int, float]:
+    """Return the weights of a topic, or of a sum or difference such as "1 + 4"."""
+    if isinstance(given, str) and given not in names:
+        parts = re.findall(r"([+-]?)\s*(\d+)", given)
+        if parts and re.fullmatch(r"\s*\d+(\s*[+-]\s*\d+)*\s*", given):
+            signs = [(-1.0 if sign == "-" else 1.0) for sign, _ in parts]
+            numbers = [_number(int(number), names) for _, number in parts]
+            return dict(zip(numbers, signs, strict=True))
+    return {_number(given, names): 1.0}
+
+
+def _number(topic: Any, names: Sequence[str]) -> int:
+    if isinstance(topic, str) and topic in names:
+        return list(names).index(topic)
+    whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
+    if not whole:
+        raise DataError(
+            f"there is no topic {topic!r}. Give its number, its name, or a sum or "
+            "difference such as '1 + 4'."
+        )
+    if not 0 <= topic < len(names):
+        raise DataError(f"there is no topic {topic}; topics are 0 to {len(names) - 1}.")
+    return int(topic)
+
+
+def _outcome(name: str, weights: Mapping[int, float], names: Sequence[str]) -> Outcome:
+    row = np.zeros(len(names))
+    for topic, weight in weights.items():
+        row[topic] = weight
+    if np.ptp(row) == 0:
+        raise DataError(
+            f"the outcome {name!r} has all topics with the same weight, whose shares "
+            "always add up to the same. Leave some out."
+        )
+    words = " | ".join(
+        f"{'minus ' if weight < 0 else ''}{names[topic]}"
+        for topic, weight in weights.items()
+    )
+    return Outcome(name, words, row)
+
+
 Floats = NDArray[np.float64]
 COVARIANCES = ("HC3", "HC1", "classical")
 
 
 class LeastSquares:
-    """Weighted least squares on a fixed design, with a covariance of coefficients.
+    """Weighted least squares on a design (D, p) of full rank, with covariances.
 
-    Parameters
-    ----------
-    design : array of shape (D, p)
-        Of full rank.
-    weights : array of shape (D,) or None
-        Of the documents.
-    covariance : {"HC3", "HC1", "classical"}
-        Robust to unequal variances: HC3 also to few documents, HC1 is what most
-        programs report; or with one variance for all.
-    clusters : array of int of shape (D,) or None
-        Documents with the same number are not independent. HC3 is then the jackknife
-        over clusters (CV3), else scores add up within clusters (CR1).
+    The covariance of coefficients is robust to unequal variances (HC3 also to few
+    documents, HC1 is what most programs report), or "classical", with one variance for
+    all. Documents of one cluster are not independent: HC3 is then the jackknife over
+    clusters (CV3), else scores add up within clusters (CR1).
     """
 
     def __init__(
@@ -118,25 +199,14 @@ def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Coefficients of R outcomes, pooled over draws.
+    """Coefficients of R outcomes, pooled over draws."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (p, R)
-        Means over draws.
-    within, between : arrays of shape (R, p, p)
-        Mean covariance of a draw's coefficients, and covariance of them over draws.
-    n_draws : int
-        1 if the mixtures are point estimates: then there are no intervals.
-    free : float
-        Degrees of freedom of one draw's regression.
-    """
-
-    coefficients: Floats
+    coefficients: Floats  # (p, R), means over draws
+    # (R, p, p): mean covariance of a draw's coefficients, covariance of them over draws
     within: Floats
     between: Floats
-    n_draws: int
-    free: float
+    n_draws: int  # 1 for point estimates of mixtures: then there are no intervals
+    free: float  # degrees of freedom of one draw's regression
 
     @property
     def total(self) -> Floats:

@@ -16,8 +16,7 @@ from scipy import stats
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
-from topicfold.effects.outcomes import Outcome
-from topicfold.effects.regression import Pooled, adjusted
+from topicfold.effects.regression import Outcome, Pooled, adjusted
 from topicfold.exceptions import DataError
 
 Floats = NDArray[np.float64]
@@ -30,27 +29,13 @@ ENDS = (0.1, 0.9)
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference of expected shares: a weighted sum of coefficients.
-
-    Attributes
-    ----------
-    covariate : str
-        The column.
-    label : str
-        Such as "party: right - left", "age: +1" or "age: 60 - 20".
-    weights : array of shape (p,)
-        Of the coefficients.
-    ends : tuple
-        The two values compared, the first minus the second; empty for a slope.
-    unit : str
-        Of a slope; "date" where dates are compared.
-    """
+    """A difference of expected shares: a weighted sum of coefficients."""
 
     covariate: str
-    label: str
-    weights: Floats
-    ends: tuple[str, ...] = ()
-    unit: str = ""
+    label: str  # such as "party: right - left", "age: +1" or "age: 60 - 20"
+    weights: Floats  # of the coefficients, (p,)
+    ends: tuple[str, ...] = ()  # the values compared, first minus second; not of slopes
+    unit: str = ""  # of a slope; "date" where dates are compared
 
 
 class Effects:

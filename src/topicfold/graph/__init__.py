@@ -3,11 +3,7 @@
 
 from topicfold.graph.build import GraphInfo, NeighborGraph, check_graph, document_graph
 from topicfold.graph.embedding import EmbeddingIndex
-from topicfold.graph.neighbors import (
-    NeighborIndex,
-    document_neighbors,
-    nearest_neighbors,
-)
+from topicfold.graph.neighbors import NeighborIndex
 from topicfold.graph.sharing import CountSharing
 
 __all__ = [
@@ -18,6 +14,4 @@ __all__ = [
     "NeighborIndex",
     "check_graph",
     "document_graph",
-    "document_neighbors",
-    "nearest_neighbors",
 ]

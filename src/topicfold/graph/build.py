@@ -18,7 +18,6 @@ what words tell. A graph that is better than the words has 1.
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -40,11 +39,10 @@ from topicfold.graph.neighbors import (
     Similarity,
     approximate_neighbors,
     check_choice,
-    document_neighbors,
     documents_of,
 )
 
-MAX_LABEL_EDGES = 100  # default: a class of 101 labelled documents is still a clique
+MAX_LABEL_EDGES = 100  # of a document: 101 labelled ones of a class are a clique
 LARGE_CORPUS = 200_000  # documents from which approximate neighbours are suggested
 LARGEST_WEIGHT = 1e20  # of an edge that a user gives
 # Words from which the neighbours of a text by its words count as much as those by its
@@ -86,10 +84,7 @@ def document_graph(
     similarity: str | Similarity = "cosine",
     weights: str = "binary",
     labels: Any = None,
-    within_class: bool = False,
-    max_label_edges: int | None = None,
     approximate: bool = False,
-    random_state: Any = None,
     return_info: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
@@ -112,20 +107,13 @@ def document_graph(
     labels : array-like of shape (n_documents,) or None, default=None
         Classes: integers from 0 or names; -1, "", None and NaN mean unknown. Labelled
         documents of one class are joined (with the median weight of the other edges)
-        and edges between labelled documents of different classes are removed.
-    within_class : bool, default=False
-        Use `labels` in the search instead: neighbours of a labelled document are
-        searched among the labelled documents of its class only.
-    max_label_edges : int or None, default=None
-        Maximum number of label edges per document; None is 100. A class of m labelled
-        documents is joined completely, m - 1 edges per document, up to this; a larger
-        class is joined by the `n_neighbors` nearest within the class.
+        and edges between labelled documents of different classes are removed. A class
+        of more than 101 labelled documents is joined by the `n_neighbors` nearest
+        within it instead of completely.
     approximate : bool, default=False
         Search neighbours by their rare words: up to twice as fast, which is worth it
         from about 200,000 documents. The recall on a sample is logged, and returned in
         the info.
-    random_state : None
-        Deprecated: nothing is random.
     return_info : bool, default=False
         Return a `GraphInfo` too.
     n_jobs : int or None, default=None
@@ -144,17 +132,8 @@ def document_graph(
     >>> graph.toarray().astype(int).tolist()
     [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     """
-    caller = "document_graph"
-    if random_state is not None:
-        warnings.warn(
-            "random_state of document_graph has no effect any more: no neighbours are "
-            "found at random. Leave it out.",
-            FutureWarning,
-            stacklevel=2,
-        )
     n_neighbors = whole_number(n_neighbors, "n_neighbors")
-    check_choice(weights, ("binary", "similarity"), "weights", caller)
-    cap = _check_label_options(labels, within_class, max_label_edges, approximate)
+    check_choice(weights, ("binary", "similarity"), "weights", "document_graph")
     index = NeighborIndex(X, similarity=similarity)
     classes, names = None, np.arange(0)
     if labels is not None:
@@ -169,24 +148,23 @@ def document_graph(
                 "square of their number; approximate=True is faster",
                 index.n_documents,
             )
-        searched = classes if within_class else None
-        near, similar = document_neighbors(index, n_neighbors, searched, n_jobs=n_jobs)
+        near, similar = index.query_among(None, n_neighbors, n_jobs=n_jobs)
     if weights == "binary":
         similar = np.ones_like(similar)
     directed = _directed(near, similar, len(near))
     directed.sort_indices()
     graph, added, removed = symmetrized(directed), 0, 0
     capped: tuple[int, ...] = ()
-    if classes is not None and not within_class:
+    if classes is not None:
         graph, added, removed, capped = add_label_edges(
-            graph, classes, index, n_neighbors, cap, n_jobs
+            graph, classes, index, n_neighbors, n_jobs
         )
         if capped:
             _logger.info(
                 "%d classes have more than %d labelled documents: joined by their "
                 "%d nearest neighbours within the class, not completely",
                 len(capped),
-                cap + 1,
+                MAX_LABEL_EDGES + 1,
                 n_neighbors,
             )
     if not return_info:
@@ -194,29 +172,6 @@ def document_graph(
     isolated = int((np.diff(graph.indptr) == 0).sum())
     capped = tuple(names[list(capped)].tolist())
     return graph, GraphInfo(graph.nnz // 2, isolated, recall, added, removed, capped)
-
-
-def _check_label_options(
-    labels: Any, within_class: bool, max_label_edges: int | None, approximate: bool
-) -> int:
-    """Refuse options that would have no effect; return the cap of label edges."""
-    if within_class and labels is None:
-        raise DataError(
-            "within_class=True needs labels. Give one label per document, -1 where "
-            "it is unknown."
-        )
-    if within_class and approximate:
-        raise DataError(
-            "within_class=True searches each class exactly. Use approximate=False."
-        )
-    if max_label_edges is None:
-        return MAX_LABEL_EDGES
-    if labels is None or within_class:
-        raise DataError(
-            "max_label_edges has an effect only with labels and within_class=False. "
-            "Leave it out."
-        )
-    return whole_number(max_label_edges, "max_label_edges")
 
 
 def _directed(
@@ -250,7 +205,6 @@ def add_label_edges(
     labels: NDArray[np.int64],
     index: NeighborIndex,
     n_neighbors: int,
-    max_label_edges: int,
     n_jobs: int | None,
 ) -> tuple[sp.csr_array, int, int, tuple[int, ...]]:
     """Join labelled documents of one class and separate those of different classes.
@@ -258,7 +212,7 @@ def add_label_edges(
     Also returns how many edges were added and removed, and the classes that are too
     large to be joined completely.
 
-    A class in which a document would get more than `max_label_edges` is joined by its
+    A class in which a document would get more than `MAX_LABEL_EDGES` is joined by its
     within-class nearest neighbours instead of completely. A label edge is as heavy as
     the median edge of `graph`: 1 among binary ones, as in the paper.
     """
@@ -271,7 +225,7 @@ def add_label_edges(
     rows, columns, capped = [edges.row[:0]], [edges.row[:0]], []
     for label in np.unique(labels[labels >= 0]):
         members = np.flatnonzero(labels == label)
-        if len(members) - 1 <= max_label_edges:
+        if len(members) - 1 <= MAX_LABEL_EDGES:
             first = np.repeat(members, len(members))
             second = np.tile(members, len(members))
         else:
@@ -402,9 +356,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         if labels is None:
             return graph
         index = NeighborIndex(counts, similarity=self.metric)
-        return add_label_edges(
-            graph, labels, index, n_neighbors, MAX_LABEL_EDGES, n_jobs
-        )[0]
+        return add_label_edges(graph, labels, index, n_neighbors, n_jobs)[0]
 
     def _by_embeddings(self, embeddings: Any) -> bool:
         """Whether documents are compared by embeddings; refuse what has no effect."""

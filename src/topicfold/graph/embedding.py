@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Documents near by their embeddings.
+"""Documents near by their embeddings, and encoders that make these of texts.
 
 Rows of embeddings become unit rows, so that products are cosines. Up to `EXACT`
 documents every pair is compared; beyond, the documents lie in cells (spherical k-means)
 and neighbours are searched in the cells nearest to a document. Products in float32
 choose candidates, those in float64 order them: neighbours do not depend on the other
 documents of a batch, nor on threads.
+
+An encoder is any object with a method ``encode(texts)``, as sentence-transformers,
+model2vec and others have it, or a function of the texts. None is a dependency and
+nothing is downloaded.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,16 +45,8 @@ def check_embeddings(
 ) -> Rows:
     """Return unit rows of embeddings (D, n), or say what is wrong with them.
 
-    A row of zeros stays so: it says nothing about its document.
-
-    Parameters
-    ----------
-    embeddings : array-like of shape (n_documents, n_dimensions)
-        Numbers of any kind; what an encoder returned.
-    n_documents : int
-        Rows that are needed.
-    n_dimensions : int or None, default=None
-        Columns that are needed; None takes any.
+    `n_dimensions` of None takes any. A row of zeros stays so: it says nothing about its
+    document.
     """
     if sp.issparse(embeddings):
         embeddings = embeddings.toarray()
@@ -262,3 +262,61 @@ def _nearest_center(rows: Rows, centers: Rows) -> NDArray[np.int64]:
     starts = range(0, len(rows), BLOCK)
     parts = [(rows[i : i + BLOCK] @ centers.T).argmax(axis=1) for i in starts]
     return np.concatenate(parts)
+
+
+def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
+    """Return unit rows of what an encoder makes of texts, or say what is wrong.
+
+    Examples
+    --------
+    >>> class Lengths:
+    ...     def encode(self, texts):
+    ...         return [[len(text), 1.0] for text in texts]
+    >>> encode(Lengths(), ["", "abc"]).round(2).tolist()
+    [[0.0, 1.0], [0.949999988079071, 0.3199999928474426]]
+    """
+    make = getattr(encoder, "encode", encoder)
+    if isinstance(encoder, str) or not callable(make):
+        raise DataError(
+            f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
+            "Give an object that has it, such as a SentenceTransformer, or a function "
+            "of the texts; nothing is downloaded by name."
+        )
+    if texts is None:
+        raise DataError(
+            "an encoder needs the texts, and these documents are counts. Give their "
+            "vectors with embeddings=."
+        )
+    made = make(list(texts))
+    try:
+        rows = list(made) if isinstance(made, Iterator) else made
+        return check_embeddings(rows, len(texts))
+    except DataError as error:
+        method = "" if make is encoder else ".encode"
+        raise DataError(
+            f"{encoder_name(encoder)}{method} did not give a vector per text: {error}"
+        ) from error
+
+
+def encoder_name(encoder: Any) -> str:
+    """Return what an encoder is called, for people; of a path its end."""
+    try:  # a SentenceTransformer is a list of modules, and the first has the name
+        inner = getattr(encoder[0], "auto_model", None)
+    except (TypeError, LookupError):
+        inner = None
+    names = ("name_or_path", "base_model_name", "model_name", "__name__")
+    for holder, name in product((encoder, inner), names):
+        found = getattr(holder, name, None)
+        if isinstance(found, str) and found:
+            path = Path(found)
+            return "/".join(path.parts[-2:]) if path.is_absolute() else found
+    return type(encoder).__name__
+
+
+def check_takes_embeddings(model: Any) -> None:
+    """Refuse embeddings for a model whose `fit` has none."""
+    if "embeddings" not in inspect.signature(model.fit).parameters:
+        raise DataError(
+            f"the model {type(model).__name__} takes no embeddings. Use for instance "
+            '"lda", "short" or "ltm", or leave them out.'
+        )

@@ -207,8 +207,6 @@ class NeighborIndex:
         Shape of `X`.
     counts_ : csr_array of shape (n_documents, n_terms)
         `X` as float64.
-    idf_ : ndarray of shape (n_terms,) or None
-        Inverse document frequencies; None where the similarity has none.
 
     Notes
     -----
@@ -249,7 +247,6 @@ class NeighborIndex:
         X: Any,
         n_neighbors: int = 10,
         *,
-        exclude_self: bool = False,
         n_jobs: int | None = None,
     ) -> Neighbors:
         """Return the nearest index documents of each row of `X`.
@@ -260,8 +257,6 @@ class NeighborIndex:
             Raw counts with the same columns as the index.
         n_neighbors : int, default=10
             Neighbours per document; more than there are documents is cut to those.
-        exclude_self : bool, default=False
-            Row i of `X` is document i of the index and not its own neighbour.
         n_jobs : int or None, default=None
             Threads; no effect on results.
 
@@ -278,14 +273,8 @@ class NeighborIndex:
                 f"X has {counts.shape[1]} terms but the index has {self.n_terms}. "
                 "Count the words of new documents with the vocabulary of the index."
             )
-        if exclude_self and counts.shape[0] != self.n_documents:
-            raise DataError(
-                f"X has {counts.shape[0]} documents but the index has "
-                f"{self.n_documents}. exclude_self=True needs the matrix of the index."
-            )
-        n_best = whole_number(n_neighbors, "n_neighbors")
-        n_best = min(n_best, self.n_documents - bool(exclude_self))
-        return self._search(counts, self.counts_, n_best, exclude_self, n_jobs)
+        n_best = min(whole_number(n_neighbors, "n_neighbors"), self.n_documents)
+        return self._search(counts, self.counts_, n_best, False, n_jobs)
 
     def query_among(
         self,
@@ -308,8 +297,8 @@ class NeighborIndex:
         Returns
         -------
         neighbors, similarities : ndarray
-            As `query` with ``exclude_self=True``: a row for each of `documents`, with
-            numbers and term weights of the whole index.
+            As `query`, a document not being its own neighbour: a row for each of
+            `documents`, with numbers and term weights of the whole index.
         """
         n_best = whole_number(n_neighbors, "n_neighbors")
         if documents is None:
@@ -347,11 +336,6 @@ class NeighborIndex:
             found, scores = lists.search(rows, n_best, exclude_self, threads)
         return found, scores if own else weighting.similarities(rows, scores)
 
-    @property
-    def idf_(self) -> NDArray[np.float64] | None:
-        """Inverse document frequencies; None where the similarity has none."""
-        return None if callable(self.similarity) else self.weighting_.idf
-
     @cached_property
     def weighting_(self) -> Weighting:
         """Term weights of the index documents (named similarities only)."""
@@ -363,91 +347,6 @@ class NeighborIndex:
         return InvertedLists(
             self.weighting_.documents(self.counts_), self.weighting_.take_min
         )
-
-
-def nearest_neighbors(
-    X_query: Any,
-    X_index: Any,
-    n_neighbors: int = 10,
-    *,
-    similarity: str | Similarity = "cosine",
-    n_jobs: int | None = None,
-) -> Neighbors:
-    """Return the nearest documents of `X_index` for each document of `X_query`.
-
-    The same as ``NeighborIndex(X_index, similarity=similarity).query(X_query, ...)``:
-    term weights come from `X_index`, and parameters and results are those of `query`.
-
-    Examples
-    --------
-    >>> documents, _ = nearest_neighbors([[1, 0]], [[0, 1], [5, 1], [2, 0]], 3)
-    >>> documents
-    array([[ 2,  1, -1]])
-    """
-    index = NeighborIndex(X_index, similarity=similarity)
-    return index.query(X_query, n_neighbors, n_jobs=n_jobs)
-
-
-def document_neighbors(
-    index: NeighborIndex,
-    n_neighbors: int,
-    labels: NDArray[np.int64] | None = None,
-    *,
-    n_jobs: int | None = None,
-) -> Neighbors:
-    """Return the neighbours of the index documents among themselves, self left out.
-
-    Parameters
-    ----------
-    index : NeighborIndex
-        The documents.
-    n_neighbors : int
-        Neighbours per document; cut to one less than there are documents.
-    labels : ndarray of int or None, default=None
-        With labels (-1: unknown) a labelled document's neighbours are searched in its
-        class only, an unlabelled one's in all documents.
-    n_jobs : int or None, default=None
-        Threads, as in scikit-learn; no effect on results.
-
-    Returns
-    -------
-    documents, similarities : ndarray of shape (n_documents, n_neighbors)
-        Nearest first; -1 and 0 where nothing more is similar. Not symmetric.
-
-    Examples
-    --------
-    >>> index = NeighborIndex([[3, 1], [3, 1], [2, 1]])
-    >>> document_neighbors(index, 1, np.array([0, 1, 0]))[0].ravel().tolist()
-    [2, -1, 0]
-    """
-    n_best = whole_number(n_neighbors, "n_neighbors")
-    n_best = min(n_best, index.n_documents - 1)
-    if labels is None or (labels < 0).all():
-        return index.query_among(None, n_neighbors, n_jobs=n_jobs)
-    found = np.full((index.n_documents, n_best), -1, dtype=np.int64)
-    values = np.zeros((index.n_documents, n_best))
-    unknown = np.flatnonzero(labels < 0)
-    if len(unknown) and n_best:
-        # One more than asked for: the document itself, whose place is anywhere
-        # among its duplicates, is taken out below.
-        near, similar = index.query(index.counts_[unknown], n_best + 1, n_jobs=n_jobs)
-        found[unknown], values[unknown] = _without(near, similar, unknown)
-    for label in np.unique(labels[labels >= 0]):
-        members = np.flatnonzero(labels == label)
-        near, similar = index.query_among(members, max(n_best, 1), n_jobs=n_jobs)
-        found[members, : near.shape[1]] = near
-        values[members, : near.shape[1]] = similar
-    return found, values
-
-
-def _without(
-    near: NDArray[np.int64], similar: NDArray[np.float64], own: NDArray[np.integer]
-) -> Neighbors:
-    """Take each row's own document out of its list, or else the last one."""
-    is_own = near == own[:, None]
-    is_own[~is_own.any(axis=1), -1] = True
-    shape = (near.shape[0], near.shape[1] - 1)
-    return near[~is_own].reshape(shape), similar[~is_own].reshape(shape)
 
 
 def approximate_neighbors(

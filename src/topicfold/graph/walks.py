@@ -44,12 +44,7 @@ def edge_weights(
 ) -> sp.csr_matrix:
     """Return weights (n_queries, n_documents) of the nearest documents.
 
-    Parameters
-    ----------
-    near, similar : ndarray of shape (n_queries, n_neighbors)
-        Neighbours, nearest first, and cosines, as `EmbeddingIndex.query` returns them.
-    n_documents : int
-        Documents of the index.
+    `near` and `similar`, nearest first, are what `EmbeddingIndex.query` returns.
     """
     found = near >= 0
     # Distances beyond the nearest; infinite where there is no neighbour.

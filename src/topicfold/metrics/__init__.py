@@ -18,14 +18,14 @@ from topicfold.metrics.intrusion import (
     word_intrusion,
     write_intrusion_sheet,
 )
-from topicfold.metrics.labeling import topic_labels
 from topicfold.metrics.perplexity import (
+    Residuals,
     cache_weight,
     completion_perplexity,
     left_to_right_log_likelihood,
+    residual_dispersion,
     unigram,
 )
-from topicfold.metrics.residuals import Residuals, residual_dispersion
 from topicfold.metrics.words import (
     contrasting_words,
     cv_coherence,
@@ -61,7 +61,6 @@ __all__ = [
     "topic_diversity",
     "topic_exclusivity",
     "topic_intrusion",
-    "topic_labels",
     "topic_stability",
     "umass_coherence",
     "unigram",

@@ -9,15 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
+from sklearn.manifold import trustworthiness
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.utils import check_random_state
 
 from topicfold.exceptions import DataError
 from topicfold.metrics.words import checked_array, checked_rows
-
-# Distances held at once: 32 MB of float64.
-_BLOCK = 1 << 22
 
 
 def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
@@ -165,14 +162,12 @@ def map_trustworthiness(
     *,
     n_neighbors: int = 5,
     metric: str = "hellinger",
-    n_documents: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
 ) -> float:
     """Trustworthiness of a 2-d map: are neighbours on it really neighbours?
 
     ``1 - 2 / (n m (2n - 3m - 1)) Σ_i Σ_{j near i on the map} max(0, r(i, j) - m)``,
     where r(i, j) is j's rank among the neighbours of i in the space of mixtures and
-    m the number of neighbours. Ties in the ranks go by row.
+    m the number of neighbours.
 
     Range: 0 to 1; a random map has about 0.5. Direction: higher is better.
 
@@ -186,14 +181,10 @@ def map_trustworthiness(
         Neighbours of a document, less than half the number of documents.
     metric : str, default="hellinger"
         Distance of mixtures: ``"hellinger"`` or one of scikit-learn's.
-    n_documents : int, optional
-        Documents whose neighbours are looked at, drawn at random; default: all.
-    random_state : int, RandomState or None, default=None
-        Seed of that draw.
 
     Notes
     -----
-    Memory is O(n_documents), time O(n_documents²): draw some for large maps.
+    By scikit-learn, in memory and time O(n_documents²): give some rows of large maps.
 
     References
     ----------
@@ -222,18 +213,7 @@ def map_trustworthiness(
                 "metric='euclidean' or 'cosine'."
             )
         high, metric = np.sqrt(high), "euclidean"
-    anchors = np.arange(n)
-    if n_documents is not None and n_documents < n:
-        if n_documents < 1:
-            raise DataError(f"n_documents={n_documents} must be 1 or more.")
-        anchors = check_random_state(random_state).permutation(n)[:n_documents]
-    penalty = 0
-    step = max(1, _BLOCK // n)
-    for start in range(0, len(anchors), step):
-        rows = anchors[start : start + step]
-        penalty += _penalty(high, low, rows, n_neighbors, metric)
-    worst = len(anchors) * n_neighbors * (2 * n - 3 * n_neighbors - 1) / 2
-    return 1.0 - penalty / worst
+    return float(trustworthiness(high, low, n_neighbors=n_neighbors, metric=metric))
 
 
 def _codes(labels: Any, clusters: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -246,24 +226,3 @@ def _codes(labels: Any, clusters: Any) -> tuple[NDArray[np.int64], NDArray[np.in
         )
     row, column = (np.unique(x, return_inverse=True)[1] for x in (classes, groups))
     return row, column
-
-
-def _penalty(
-    high: NDArray[np.floating],
-    low: NDArray[np.floating],
-    rows: NDArray[np.int64],
-    n_neighbors: int,
-    metric: str,
-) -> int:
-    """Sum of how far map neighbours of some rows are from being neighbours."""
-    own = np.arange(len(rows)), rows
-    near = pairwise_distances(low[rows], low)
-    near[own] = np.inf
-    chosen = np.argsort(near, axis=1, kind="stable")[:, :n_neighbors]
-    far = pairwise_distances(high[rows], high, metric=metric)
-    far[own] = -np.inf
-    order = np.argsort(far, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None, :], axis=1)
-    excess = np.take_along_axis(rank, chosen, axis=1) - n_neighbors
-    return int(np.maximum(excess, 0).sum())

@@ -21,19 +21,27 @@ from topicfold.core.counts import best_places
 from topicfold.core.side_table import SideTable
 from topicfold.report.against import against_content
 from topicfold.report.documents import (
+    PALETTE,
     Classes,
     document_places,
     find_classes,
     find_periods,
+    map_topics,
     pack_mixtures,
     shown_documents,
+    topic_anchors,
     topic_colors,
     topic_similarity,
     typical_documents,
 )
-from topicfold.report.layout import PALETTE, map_topics, topic_anchors
-from topicfold.report.page import clean, pack_array, pack_strings
-from topicfold.report.texts import LEAD_LENGTH, SHORT_LEAD, lead
+from topicfold.report.page import (
+    LEAD_LENGTH,
+    SHORT_LEAD,
+    clean,
+    lead,
+    pack_array,
+    pack_strings,
+)
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 FORMAT_VERSION = 1

@@ -16,8 +16,7 @@ from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 from topicfold.report.against import model_title
 from topicfold.report.content import page_content
-from topicfold.report.page import pack_clean_strings, render_page
-from topicfold.report.texts import WordMarker, shorten
+from topicfold.report.page import WordMarker, pack_clean_strings, render_page, shorten
 from topicfold.topic_data import TopicData
 
 MAX_DOCUMENTS = 100_000

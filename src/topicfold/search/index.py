@@ -21,8 +21,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
 from topicfold.exceptions import DataError, DataWarning, ModelFileError
-from topicfold.graph.embedding import Rows, check_embeddings
-from topicfold.graph.encoding import encode
+from topicfold.graph.embedding import Rows, check_embeddings, encode
 from topicfold.models.lsi import LSI
 from topicfold.persistence import SavedEstimator, read_estimator, save_estimator
 from topicfold.persistence.bundle import pack_counts, unpack_counts

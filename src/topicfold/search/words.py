@@ -23,6 +23,7 @@ from topicfold.corpus import words_of
 from topicfold.corpus.tokens import reader, stemmer, stop_word_list
 from topicfold.corpus.vectorizing import STOP_WORDS, checked_range, vectorize_known
 from topicfold.exceptions import DataError
+from topicfold.report.page import body_start, lead
 from topicfold.search.ranking import Hits
 
 LEXICAL = ("bm25", "tfidf")
@@ -217,25 +218,16 @@ def with_texts(hits: Hits, texts: Sequence[str], query: str | None = None) -> Hi
     """
     words = tuple(words_of(query or ""))
     found = [texts[row] for row in hits.rows.tolist()]
-    titles = tuple(title(text) for text in found)
+    titles = tuple(lead(text) for text in found)
     snippets = tuple(snippet(body(text), words) for text in found)
     return replace(hits, titles=titles, snippets=snippets, words=words)
 
 
 def body(text: str) -> str:
     """Return a text without its first line or, if it is a message, its header."""
-    from topicfold.report.texts import body_start
-
     first, _, rest = text.strip().partition("\n")
     start = body_start(text)
     return (text[start:].strip() if start else rest.strip()) or first
-
-
-def title(text: str) -> str:
-    """Return the title of a text, as the report has it: its first line or subject."""
-    from topicfold.report.texts import lead
-
-    return lead(text)
 
 
 class BeyondWords(NamedTuple):

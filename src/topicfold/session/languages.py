@@ -44,24 +44,9 @@ def count_languages(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the counts of every language, and how the texts of each were split.
 
-    Parameters
-    ----------
-    first : str
-        Name of the language of `corpus`.
-    corpus : Corpus or matrix
-        Its counts.
-    wanted : mapping
-        What `languages_named` returned.
-    extra : mapping or None
-        Columns of texts.
-    text : mapping or None
-        How the first language was cut; the others are cut alike, with stop words of
-        their own.
-
-    Returns
-    -------
-    counts, cutting : dict, dict or None
-        By name, the first language first. Nothing and None if there are no others.
+    `first` is the language of `corpus`, which was cut by `text`; the others, `wanted`
+    by `languages_named` and with their texts in `extra`, are cut alike, with stop words
+    of their own. Nothing and None if there are no others.
     """
     if not wanted:
         return {}, None

@@ -34,7 +34,7 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.graph.encoding import encode, encoder_name
+from topicfold.graph.embedding import encode, encoder_name
 from topicfold.known import (
     columns_in,
     known_data,
@@ -48,12 +48,13 @@ from topicfold.persistence.model_folder import (
 )
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
-from topicfold.session.about import n_described, started_from
 from topicfold.session.describing import Description, describe
 from topicfold.session.fitting import (
     fit_documents,
     label_texts,
+    n_described,
     prepare_model,
+    started_from,
     time_texts,
 )
 from topicfold.session.growing import updated
@@ -441,11 +442,9 @@ class Topics(TransformerMixin, BaseEstimator):
         topicfold.search.Hits
             Names, scores, titles and passages; it shows itself as a table.
         """
-        data = self._with_documents()
+        self._with_documents()
         vectors = self.encoder, embeddings
-        return find_documents(
-            self.fitted_, data, query, n, mix, self._cutting(), *vectors
-        )
+        return find_documents(self.fitted_, query, n, mix, self._cutting(), *vectors)
 
     def over_time(self, times: Any = None) -> Table:
         """Return the share of every topic in every period.

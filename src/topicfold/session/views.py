@@ -14,10 +14,12 @@ from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table, load_pandas
 from topicfold.exceptions import DataError
 from topicfold.metrics import match_topics
+from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
+from topicfold.report.page import lead
 from topicfold.search import Hits, TopicIndex
-from topicfold.search.words import DEFAULT_MIX, body, snippet, title, with_texts
+from topicfold.search.words import DEFAULT_MIX, body, snippet, with_texts
 from topicfold.session.growing import learns
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
@@ -50,7 +52,7 @@ def document_table(data: TopicData, topic: int, n: int) -> Table:
         if data.labels is not None:
             entry["label"] = data.labels[row] or ""
         if data.texts is not None:
-            entry["title"] = title(data.texts[row])
+            entry["title"] = lead(data.texts[row])
             entry["text"] = snippet(body(data.texts[row]), marks)
         table.append(entry)
     return table
@@ -58,7 +60,6 @@ def document_table(data: TopicData, topic: int, n: int) -> Table:
 
 def find_documents(
     saved: ModelFolder,
-    data: TopicData,
     query: str,
     n: int,
     mix: float | None,
@@ -67,28 +68,40 @@ def find_documents(
     embeddings: Any = None,
 ) -> Hits:
     """Return the documents nearest to a query, with titles and passages."""
-    index = TopicIndex(
-        saved.model,
-        vocabulary=data.vocabulary,
-        text=text,
-        lexical=None if saved.counts is None else "bm25",
-        encoder=encoder,
-        n_jobs=-1,
-    )
-    index.add(
-        saved.counts,
-        vectors=data.doc_topics,
-        ids=saved.doc_ids,
-        texts=saved.texts,
-        embeddings=data.embeddings,
-    )
-    default = 0.0 if saved.counts is None else DEFAULT_MIX
-    asked = encoder is not None or embeddings is not None
-    if default and asked and index.documents.embeddings is not None:
-        default = MIX_BESIDE_VECTORS
-    mix = default if mix is None else mix
+    lexical = None if saved.counts is None else "bm25"
+    index = index_of(saved, text, lexical=lexical, encoder=encoder)
+    with_documents(index, saved)
+    if mix is None:
+        mix = usual_mix(index, vectors=encoder is not None or embeddings is not None)
     hits = index.query(query, n=n, mix=mix, embeddings=embeddings)
     return hits if saved.texts is None else with_texts(hits, saved.texts, query)
+
+
+def index_of(
+    saved: ModelFolder, text: Mapping[str, Any] | None, **options: Any
+) -> TopicIndex:
+    """Return an empty index for a model; `text` has how its texts are split."""
+    words = saved.vocabulary
+    return TopicIndex(saved.model, vocabulary=words, text=text, n_jobs=-1, **options)
+
+
+def with_documents(index: TopicIndex, saved: ModelFolder) -> TopicIndex:
+    """Return an index with the documents of its model."""
+    return index.add(
+        saved.counts,
+        vectors=saved.model.doc_topics_,
+        ids=saved.doc_ids,
+        texts=saved.texts,
+        embeddings=embeddings_of(saved.model),
+    )
+
+
+def usual_mix(index: TopicIndex, *, vectors: bool) -> float:
+    """Return the weight of words in a search; `vectors` says if the query has some."""
+    if not index.lexical:
+        return 0.0
+    beside = vectors and index.documents.embeddings is not None
+    return MIX_BESIDE_VECTORS if beside else DEFAULT_MIX
 
 
 def main_topic_table(data: TopicData, least: float) -> Table:
