@@ -183,12 +183,16 @@ def over_time(data: TopicData, *, n_topics: int = 12) -> Any:
     for axes in grid.flat[len(largest) :]:
         axes.axis("off")
     step = max(1, len(periods.names) // 4)
+    # A line from period to period, past those without a word.
+    known = np.flatnonzero(np.isfinite(periods.shares[:, 0]))
     for axes, topic in zip(grid.flat, largest, strict=False):
-        shares = periods.shares[:, topic]
-        axes.fill_between(range(len(shares)), shares, color=colors[topic], alpha=0.25)
-        axes.plot(shares, color=colors[topic])
+        shares = periods.shares[known, topic]
+        axes.fill_between(known, shares, color=colors[topic], alpha=0.25)
+        axes.plot(known, shares, color=colors[topic])
         axes.set_title(_label(data, topic, 34), fontsize=9, loc="left")
-        axes.set_xticks(range(0, len(shares), step), periods.names[::step], fontsize=7)
+        axes.set_xticks(
+            range(0, len(periods.names), step), periods.names[::step], fontsize=7
+        )
         axes.tick_params(labelsize=7)
     # Ticks whose labels are exact: 2.5% is not 2%.
     grid[0, 0].yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")

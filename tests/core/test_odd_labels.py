@@ -6,8 +6,16 @@ import decimal
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from topicfold import LabeledLDA, MedLDA, SupervisedLDA, TopicClassifier, TwoPhase
+from topicfold import (
+    LDA,
+    LabeledLDA,
+    MedLDA,
+    SupervisedLDA,
+    TopicClassifier,
+    TwoPhase,
+)
 from topicfold.core.labels import class_members, class_numbers
 from topicfold.evidence.labels import read_labels
 from topicfold.exceptions import DataError, DataWarning
@@ -131,3 +139,27 @@ def test_minus_one_that_looks_like_a_class_is_said(y):
 def test_unknown_labels_are_taken_without_a_word(y):
     class_numbers(y, len(y))
     class_numbers(SENTIMENT, len(SENTIMENT), unknown_label=-1)
+
+
+@pytest.mark.parametrize("unknown", [None, np.nan, -1, ""], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [
+        TopicClassifier(LDA(2, random_state=0)),
+        MedLDA(2, random_state=0),
+        SupervisedLDA(2, kind="classes", weight=1, random_state=0),
+        LabeledLDA(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_score_leaves_out_unknown_labels_and_counts_new_ones_as_wrong(model, unknown):
+    counts = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
+    y = np.repeat(["a", "b"], 20).astype(object)
+    model = clone(model).fit(counts, y)
+    assert model.score(counts, y) == 1
+    y[::2] = unknown
+    assert model.score(counts, y) == 1
+    y[1::4] = "new"
+    assert model.score(counts, y) == 0.5
+    with pytest.raises(DataError, match="no known label"):
+        model.score(counts, np.full(40, unknown, dtype=object))

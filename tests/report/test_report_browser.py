@@ -333,6 +333,22 @@ def test_legend_topic_page_and_mixtures_tell_one_number(open_report, small, file
     assert f"{counts[1]} document" in page.locator(".filter").inner_text()
 
 
+def test_years_without_documents_are_no_fall_to_zero(open_report, small):
+    years = np.where(np.arange(small.n_documents) % 2, 2005.0, 2001.0)
+    page = open_report(dataclasses.replace(small, times=years), "#time")
+    lines = page.locator(".spark polyline").evaluate_all(
+        "lines => lines.map(line => line.getAttribute('points'))"
+    )
+    assert [len(line.split()) for line in lines] == [2] * 4
+    assert "NaN" not in page.locator("main").inner_html()
+    go(page, "#topic=0")
+    assert "NaN" not in page.locator("main").inner_html()
+    go(page, "#compare")
+    offered = page.locator(".toolbar select").first.inner_text()
+    assert "2005" in offered
+    assert "2003" not in offered
+
+
 def test_changes_over_time_are_percentage_points(open_report, small, file):
     page = open_report(small, "#time", file=file)
     notes = page.locator(".spark-foot span:last-child").all_text_contents()

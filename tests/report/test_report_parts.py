@@ -433,6 +433,13 @@ def test_periods(times, first, last):
     assert periods.shares[filled].sum(axis=1) == pytest.approx(1)
 
 
+def test_a_period_without_documents_has_no_shares():
+    periods = find_periods(with_times([2001.0, 2004.0, 2004.0]))
+    assert periods.documents.tolist() == [1, 0, 0, 2]
+    assert np.isnan(periods.shares[1:3]).all()
+    assert periods.shares[[0, 3]].sum(axis=1) == pytest.approx(1)
+
+
 def test_unknown_times_are_left_out():
     periods = find_periods(with_times([1.0, np.nan, 2.0]))
     assert periods.documents.tolist() == [1, 1]

@@ -104,6 +104,27 @@ def test_a_model_that_grew_is_saved_and_grows_again(model, tmp_path):
     assert topicfold.load(tmp_path / "again").n_features_in_ == counts.shape[1]
 
 
+def test_an_update_says_what_it_leaves_out_and_loses_no_id(caplog):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"text": TEXTS[:6], "id": list("abcde6"), "sort": ["x", "y"] * 3}
+    )
+    topics = Topics(2, min_df=1, max_df=1.0).fit(frame, label="sort")
+    new = pandas.DataFrame({"text": ["a fox", "a sea"], "id": ["a", "g"], "sort": "x"})
+    topics.update(new)
+    assert "1 whose ids the model has already, first 'a'" in caplog.text
+    assert "no new document has one; name the column" in caplog.text
+    caplog.clear()
+    topics.update(["a fox and a sea"], ["x"])
+    assert not caplog.text
+    assert topics.data_.doc_ids == ("a", "b", "c", "d", "e", "6", "g", "7")
+    topics.update(["a blue sea"] * 2)
+    assert topics.data_.doc_ids[7:] == ("7", "8", "9")
+    unnamed = Topics(2, min_df=1, max_df=1.0).fit(TEXTS[:6])
+    unnamed.update(pandas.DataFrame({"text": ["a fox"], "id": ["3"]}))
+    assert unnamed.data_.doc_ids == ("0", "1", "2", "row 3", "4", "5", "3")
+
+
 def test_documents_that_are_there_are_left_out():
     frame = {"text": TEXTS[:6], "name": list("abcdef")}
     pandas = pytest.importorskip("pandas")

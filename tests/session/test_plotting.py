@@ -57,6 +57,14 @@ def test_time_has_one_scale_for_all(data):
     assert len({axes.get_ylim() for axes in figure.axes[:5]}) == 1
 
 
+def test_lines_pass_over_years_without_documents(data):
+    years = np.where(np.arange(data.n_documents) % 2, 2004.0, 2001.0)
+    figure = plot(dataclasses.replace(data, times=years), "time", n_topics=5)
+    line = figure.axes[0].lines[0]
+    assert line.get_xdata().tolist() == [0, 3]
+    assert (line.get_ydata() > 0).all()
+
+
 def test_ticks_of_time_are_exact_and_even(data):
     figure = plot(data, "time", n_topics=5)
     figure.canvas.draw()

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_array
@@ -50,7 +49,7 @@ from topicfold.classify.few_labels import (
     wilson_interval,
 )
 from topicfold.classify.linear_rule import LinearRule
-from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
@@ -657,14 +656,14 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts, in the columns of `fit`.
         y : array-like of shape (n_documents,)
-            The classes.
+            The classes; documents whose class is unknown are left out.
         sample_weight : array-like of shape (n_documents,) or None
             What each document weighs.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             If `fit` had them.
         """
         found = self.predict(X, embeddings=embeddings)
-        return float(accuracy_score(y, found, sample_weight=sample_weight))
+        return share_right(y, found, self.unknown_label, sample_weight)
 
     @available_if(_has_decision_function)
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:

@@ -86,6 +86,21 @@ def class_numbers(
     return codes, classes
 
 
+def share_right(
+    y: Any, found: NDArray[Any], unknown_label: Any = None, sample_weight: Any = None
+) -> float:
+    """Return the accuracy on the documents whose label is known."""
+    from sklearn.metrics import accuracy_score
+
+    codes, classes = class_numbers(y, len(found), unknown_label)
+    known = codes >= 0
+    if not known.any():
+        raise DataError("y has no known label, so there is no score.")
+    weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+    right = classes[codes[known]]
+    return float(accuracy_score(right, found[known], sample_weight=weight))
+
+
 def _is_minus_one(label: Any) -> bool:
     return isinstance(label, Real) and label == -1
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
-from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -441,6 +441,8 @@ class Response(DeclaredParameters, Side):
 
     def score_of(self, found: Matrix, response: Any) -> float:
         """Return the score of what `predict_means` returned of documents."""
+        if self.kind == "classes":
+            return share_right(response, self.classes_[found.argmax(axis=1)])
         size = len(found)
         context = Context(size, 0, 0, np.zeros(size), fitting=False)
         data = self.check(response, context)
@@ -448,8 +450,6 @@ class Response(DeclaredParameters, Side):
         if not known.any():
             raise DataError("the response of no document is known: there is no score.")
         found = found[known]
-        if self.kind == "classes":
-            return float((found.argmax(axis=1) == targets.argmax(axis=1)).mean())
         if self.kind == "real":
             found = (found - self.mean_) / self.scale_
             left, mean = found, np.full_like(found, targets.mean())

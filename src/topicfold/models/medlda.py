@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.labels import check_two_classes, class_numbers
+from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -223,6 +223,10 @@ class MedLDA(ClassifierMixin, LearnedModel):
         best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)
         labels: NDArray[Any] = self.classes_[best]
         return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on the documents whose class is known."""
+        return share_right(y, self.predict(X), self.unknown_label, sample_weight)
 
     def _fold_in_options(self) -> dict[str, Any]:
         weights = expected_log_weights(self.components_, self.topic_totals_)

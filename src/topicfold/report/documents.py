@@ -444,7 +444,7 @@ class Periods:
 
     names: list[str]
     documents: NDArray[np.int64]  # how many each has
-    shares: NDArray[np.float64]  # of topics in a period's tokens; 0 without any
+    shares: NDArray[np.float64]  # of topics in a period's tokens; NaN without any
     values: NDArray[np.float64]  # times as numbers (days since 1970), NaN if unknown
 
 
@@ -464,10 +464,11 @@ def find_periods(data: TopicData) -> Periods | None:
     values[known] = seconds.astype(np.float64) / (86400 if dated else 1)
     weights = data.doc_topics[known] * lengths[known, None]
     tokens = np.stack([np.bincount(codes, column, len(names)) for column in weights.T])
+    total = tokens.sum(axis=0)
     return Periods(
         names=names,
         documents=np.bincount(codes, minlength=len(names)),
-        shares=(tokens / np.maximum(tokens.sum(axis=0), 1e-300)).T,
+        shares=(tokens / np.where(total > 0, total, np.nan)).T,
         values=values,
     )
 

@@ -142,10 +142,20 @@ def _known(old: ModelFolder, new: Documents) -> dict[str, Any]:
         name: _join(getattr(old, name), values, n_old, new.n_documents)
         for name, values in given.items()
     }
-    known["doc_ids"] = None  # names of all, or of none
-    if old.doc_ids and new.ids:
-        known["doc_ids"] = [*old.doc_ids, *new.ids]
+    known["doc_ids"] = _all_ids(old.doc_ids, new.ids, n_old, new.n_documents)
     return known
+
+
+def _all_ids(old: Any, new: Any, n_old: int, n_new: int) -> list[str] | None:
+    """Return the ids of old and new documents; those without get their row number."""
+    if not old and not new:
+        return None
+    have = {*(old or ()), *(new or ())}
+    rows = [
+        str(row) if str(row) not in have else f"row {row}"
+        for row in range(n_old + n_new)
+    ]
+    return [*(old or rows[:n_old]), *(new or rows[n_old:])]
 
 
 def _join(old: Any, new: Any, n_old: int, n_new: int) -> list[str] | None:
@@ -458,6 +468,13 @@ class Update:
                 "Left out",
                 f"{len(self.known):,} whose ids the model has already, first "
                 f"{self.known[0]!r}",
+            )
+        labels = self.folder.labels
+        if labels is not None and not any(labels[-self.n_added :]):
+            yield (
+                "Labels",
+                "no new document has one; name the column again if there is one "
+                "(--label, label=)",
             )
         if self.repeated:
             yield (

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -78,6 +79,7 @@ from topicfold.session.views import (
 )
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
+_logger = logging.getLogger("topicfold")
 _COUNTING = (
     *("stop_words", "min_df", "max_df", "max_features"),
     *("ngram_range", "stem", "tokens", "phrases"),
@@ -370,6 +372,9 @@ class Topics(TransformerMixin, BaseEstimator):
         self.update_ = updated(
             old, new, added, self._cutting(), refit=refit, new_topics=new_topics
         )
+        for head, text in self.update_.lines():
+            if head in ("Left out", "Labels"):
+                _logger.warning("%s: %s", head, text)
         return self._keep(self.update_.folder)
 
     # Looking

@@ -97,10 +97,11 @@ export function lineChart(values, names, width, height, { format, color, zero, a
     if (i % every) return;
     svg.append(s("text", { class: "axis", x: x(i), y: height - 6, "text-anchor": "middle" }, name));
   });
-  const points = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`);
+  const known = values.map((_, i) => i).filter((i) => Number.isFinite(values[i]));
+  const points = known.map((i) => `${x(i).toFixed(1)},${y(values[i]).toFixed(1)}`);
   if (area) {
     svg.append(s("polygon", { class: "area", fill: color, "fill-opacity": 0.18,
-      points: `${x(0)},${y(low)} ${points.join(" ")} ${x(values.length - 1)},${y(low)}` }));
+      points: `${x(known[0])},${y(low)} ${points.join(" ")} ${x(known.at(-1))},${y(low)}` }));
   }
   svg.append(s("polyline", { class: "line", points: points.join(" "), stroke: color, fill: "none" }));
   const dot = s("circle", { class: "dot", r: 4, cx: -10, cy: -10, fill: color });
@@ -109,9 +110,10 @@ export function lineChart(values, names, width, height, { format, color, zero, a
     const box = svg.getBoundingClientRect();
     const share = (event.clientX - box.left - left) / (width - left - right);
     const i = Math.min(values.length - 1, Math.max(0, Math.round(share * (values.length - 1))));
-    dot.setAttribute("cx", x(i));
-    dot.setAttribute("cy", y(values[i]));
-    showTip(event.clientX, event.clientY, [names[i], format(values[i])]);
+    const there = Number.isFinite(values[i]);
+    dot.setAttribute("cx", there ? x(i) : -10);
+    dot.setAttribute("cy", there ? y(values[i]) : -10);
+    showTip(event.clientX, event.clientY, [names[i], there ? format(values[i]) : "no documents"]);
   });
   svg.addEventListener("pointerleave", hideTip);
   return svg;
@@ -124,13 +126,14 @@ export function smallChart(values, names, most, color) {
   const [width, height, left, bottom] = [240, 96, 34, 15];
   const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - 4);
   const y = (value) => 6 + (1 - value / high) * (height - bottom - 6);
-  const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+  const known = values.map((_, i) => i).filter((i) => Number.isFinite(values[i]));
+  const line = known.map((i) => `${x(i).toFixed(1)},${y(values[i]).toFixed(1)}`).join(" ");
   const text = (properties, words) => s("text", { class: "axis small-axis", ...properties }, words);
   return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Share over time, from ${percent(values[0])} to ${percent(values.at(-1))}` },
+    "aria-label": `Share over time, from ${percent(values[known[0]])} to ${percent(values[known.at(-1)])}` },
   [high, half, 0].map((tick) => [s("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
     text({ x: left - 4, y: y(tick) + 3.5, "text-anchor": "end" }, percent(tick))]),
-  s("polygon", { points: `${left},${y(0)} ${line} ${x(values.length - 1)},${y(0)}`, fill: color, "fill-opacity": 0.18 }),
+  s("polygon", { points: `${x(known[0])},${y(0)} ${line} ${x(known.at(-1))},${y(0)}`, fill: color, "fill-opacity": 0.18 }),
   s("polyline", { points: line, stroke: color, fill: "none", class: "line" }),
   text({ x: left, y: height - 3 }, names[0]),
   text({ x: width - 4, y: height - 3, "text-anchor": "end" }, names.at(-1)));

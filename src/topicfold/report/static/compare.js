@@ -27,8 +27,8 @@ function groupsOf(report) {
   }
   (classes?.names ?? []).forEach((name, code) => groups.push([`class ${name}`,
     { name, share: (topic) => report.classShare(code, topic) }]));
-  (time?.names ?? []).forEach((name, period) => groups.push([`time ${name}`,
-    { name, share: (topic) => report.periodShare(period, topic), words: true }]));
+  (time?.names ?? []).forEach((name, period) => Number.isNaN(report.periodShare(period, 0))
+    || groups.push([`time ${name}`, { name, share: (topic) => report.periodShare(period, topic), words: true }]));
   for (const side of report.page.sides.filter(({ kind }) => kind === "shares")) {
     side.rows.slice(0, MOST_OTHERS).forEach((name, row) => groups.push([`${side.name} ${name}`,
       { name, share: (topic) => report.sum(side.values, row, topic) }]));

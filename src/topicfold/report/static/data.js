@@ -211,7 +211,7 @@ class Report {
       if (this.into[k] >= 0) kept += matrix[at + k];
       if (this.into[k] === topic) own += matrix[at + k];
     }
-    return kept ? own / kept : 0;
+    return kept === 0 ? 0 : own / kept; // NaN: a period without documents
   }
 
   likeness(one, other) {

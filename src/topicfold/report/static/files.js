@@ -18,7 +18,7 @@ export function save(name, content, type) {
 }
 
 function cell(value) {
-  if (value === null || value === undefined) return "";
+  if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (typeof value === "number") return String(Number(value.toPrecision(6)));
   // A spreadsheet would take a text that begins like this for a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);

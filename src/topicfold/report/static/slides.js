@@ -26,7 +26,8 @@ function topicSlide(report, topic) {
   }
   if (time) {
     const values = time.names.map((_, period) => report.periodShare(period, topic.id));
-    parts.push(h("div", {}, h("h3", {}, "Over time"), smallChart(values, time.names, Math.max(...values), topicColor(topic))));
+    parts.push(h("div", {}, h("h3", {}, "Over time"), smallChart(values, time.names, Math.max(...values.filter(Number.isFinite)),
+      topicColor(topic))));
   }
   if (classes) {
     const best = classes.names.map((name, code) => ({ name, share: report.classShare(code, topic.id) }))

@@ -12,7 +12,9 @@ function trend(values, weights) {
   const part = Math.max(1, Math.round(values.length / 3));
   const mean = (from, to) => {
     let [sum, total] = [0, 0];
-    for (let i = from; i < to; i += 1) [sum, total] = [sum + values[i] * weights[i], total + weights[i]];
+    for (let i = from; i < to; i += 1) {
+      if (Number.isFinite(values[i])) [sum, total] = [sum + values[i] * weights[i], total + weights[i]];
+    }
     return total ? sum / total : 0;
   };
   return mean(values.length - part, values.length) - mean(0, part);
@@ -28,9 +30,9 @@ export function showTime(report, box) {
   const orders = { size: (a, b) => b.topic.size - a.topic.size, up: (a, b) => b.change - a.change,
     down: (a, b) => a.change - b.change };
   const draw = () => {
-    const all = series.reduce((most, item) => Math.max(most, ...item.values), 0);
+    const all = series.reduce((most, item) => Math.max(most, ...item.values.filter(Number.isFinite)), 0);
     grid.replaceChildren(...[...series].sort(orders[choice.order]).map(({ topic, values, change }) => {
-      const most = Math.max(...values);
+      const most = Math.max(...values.filter(Number.isFinite));
       return h("li", {}, h("a", { class: "spark-card", href: link({ topic: topic.id }) },
         h("span", { class: "spark-head" }, chip(report, topic.id), h("span", {}, report.name(topic.id))),
         smallChart(values, time.names, choice.scale === "own" ? most : all, topicColor(topic)),
