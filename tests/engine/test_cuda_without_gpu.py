@@ -191,6 +191,19 @@ def test_rows_are_spread_evenly_over_threads(dtype):
             assert shape.width * itemsize // spread.lanes <= source.MAX_ROW_BYTES
 
 
+@pytest.mark.parametrize("collapsed", [False, True])
+def test_rows_of_half_precision_are_spread_in_pieces_of_16_bytes(collapsed):
+    for n_topics in range(17, 2049):
+        options = {"half": True, "collapsed": collapsed}
+        shape = source.row_shape(n_topics, np.dtype(np.float32), **options)
+        spread = shape.documents
+        assert shape.width == source.row_shape(n_topics, np.dtype(np.float32)).width
+        assert shape.words == spread
+        assert spread.lanes in (4, 8, 16, 32)
+        assert shape.width % (8 * spread.lanes) == 0
+        assert spread.lanes % spread.unroll == 0
+
+
 def test_too_many_topics_for_registers_are_an_error():
     with pytest.raises(DeviceError, match="room for 1024 topics of float64"):
         source.row_shape(1025, np.dtype(np.float64))

@@ -7,9 +7,11 @@ from engine.test_collapsed import both_passes, drawn
 from engine_reference import ReferenceEngine
 from scipy import sparse
 
-from topicfold import LDA
+from topicfold import LDA, PLSA
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
+from topicfold.engine.cuda import engine as cuda_engine
+from topicfold.engine.cuda.engine import CudaEngine
 
 TOLERANCE = {np.float32: 5e-4, np.float64: 1e-9}
 
@@ -56,4 +58,32 @@ def test_fit_agrees_with_the_cpu():
     np.testing.assert_allclose(there.components_, here.components_, atol=1e-6)
     np.testing.assert_allclose(
         there.objective_history_, here.objective_history_, rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize("n_topics", [20, 33, 64, 100, 150, 256, 300])
+def test_rows_in_half_precision_agree_with_reference(n_topics):
+    X, *rest = drawn(n_topics, 60, 45)
+    ours = both_passes(CudaEngine(X.astype(np.float32), n_topics, in_half=True), *rest)
+    exact = both_passes(ReferenceEngine(X, n_topics), *rest)
+    for name in ("documents", "words"):
+        error = np.linalg.norm(ours[name] - exact[name])
+        assert 0 < error < 3e-4 * np.linalg.norm(exact[name]), name
+    assert ours["loglik"] == pytest.approx(exact["loglik"], rel=1e-5)
+
+
+@pytest.mark.parametrize("model", [PLSA, LDA])
+def test_fits_in_half_precision_end_where_others_end(model, monkeypatch):
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(500, 0.05), 40)
+    theta = rng.dirichlet(np.full(40, 0.1), 3000)
+    X = sparse.csr_matrix([rng.multinomial(150, p) for p in theta @ topics])
+    X = X.astype(np.float32)
+    options = {"max_iter": 30, "tol": 0.0, "random_state": 0, "device": "cuda"}
+    full = model(40, **options).fit(X)
+    monkeypatch.setattr(cuda_engine, "LEAST_FOR_HALF", 1)
+    half = model(40, **options).fit(X)
+    assert half.objective_history_[-1] != full.objective_history_[-1]
+    np.testing.assert_allclose(
+        half.objective_history_[-1], full.objective_history_[-1], rtol=2e-4
     )

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from topicfold.core.counts import OuterSum
 from topicfold.engine import make_engine
+from topicfold.engine.cuda import engine as cuda_engine
 from topicfold.engine.cuda import layout
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.protocol import on_device, to_numpy
@@ -244,3 +245,52 @@ def test_out_of_memory_is_a_device_error():
     engine = make_engine(zipf_corpus(50, 20), 4, device="cuda")
     with pytest.raises(DeviceError, match=r"ran out of memory.*GiB were free"):
         engine.pack_documents(np.broadcast_to(1.0, (2**38, 4)))
+
+
+@pytest.mark.parametrize("n_topics", [20, 32, 50, 100, 128, 150, 256, 300])
+@pytest.mark.parametrize("link", ["identity", "digamma"])
+def test_rows_in_half_precision_agree_with_reference(ragged, n_topics, link):
+    theta, phi = parameters_for(ragged, n_topics)
+    options = {"link": link, "max_updates": 0}
+    engine = CudaEngine(ragged, n_topics, in_half=True)
+    assert engine.in_half
+    ours = everything(engine, theta, phi, **options)
+    exact = everything(ReferenceEngine(ragged, n_topics), theta, phi, **options)
+    for name in ("documents", "words"):
+        error = np.linalg.norm(ours[name] - exact[name])
+        assert 0 < error < 3e-4 * np.linalg.norm(exact[name]), name
+    assert ours["loglik"] == pytest.approx(exact["loglik"], rel=1e-5)
+    again = everything(engine, theta, phi, **options)
+    np.testing.assert_array_equal(again["documents"], ours["documents"])
+    np.testing.assert_array_equal(again["words"], ours["words"])
+
+
+def test_half_precision_is_for_large_corpora_in_float32(ragged, monkeypatch):
+    assert not CudaEngine(ragged, 50).in_half
+    monkeypatch.setattr(cuda_engine, "LEAST_FOR_HALF", ragged.nnz)
+    assert CudaEngine(ragged, 50).in_half
+    assert not CudaEngine(ragged, 50, dtype=np.float64).in_half
+    assert not CudaEngine(ragged, 10).in_half
+
+
+def test_updates_of_documents_do_not_see_half_precision(ragged):
+    """New documents have the same mixtures whatever else is in their batch."""
+    theta, phi = parameters_for(ragged, 40)
+    options = {"link": "identity", "max_updates": 5}
+    full, half = (
+        everything(CudaEngine(ragged, 40, in_half=half), theta, phi, **options)
+        for half in (False, True)
+    )
+    np.testing.assert_array_equal(half["parameters"], full["parameters"])
+
+
+@pytest.mark.parametrize("largest", [1e-12, 1.0, 1e9])
+def test_any_scale_of_parameters_fits_half_precision(ragged, largest):
+    theta, phi = parameters_for(ragged, 33)
+    options = {"link": "identity", "max_updates": 0}
+    exact = everything(ReferenceEngine(ragged, 33), theta, phi, **options)
+    engine = CudaEngine(ragged, 33, in_half=True)
+    ours = everything(engine, theta * largest, phi * largest, **options)
+    for name in ("documents", "words"):
+        error = np.linalg.norm(ours[name] - exact[name])
+        assert error < 3e-4 * np.linalg.norm(exact[name]), name

@@ -10,9 +10,12 @@ from step_support import PAIRS, name_of
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.cuda import place
+from topicfold.engine.cuda.steps import extrapolate
 from topicfold.engine.cuda.streaming import Plan
+from topicfold.engine.kernels import extrapolate_rows
 from topicfold.exceptions import DataError
 from topicfold.learn.learner import Learner
+from topicfold.learn.loop import Reach
 
 N_TOPICS = 9  # padded
 
@@ -56,3 +59,25 @@ def test_every_step_on_the_device_is_that_of_the_cpu(
     np.testing.assert_allclose(history, expected, rtol=1e-6)
     np.testing.assert_allclose(em.topics(), cpu.topics(), atol=1e-4)
     np.testing.assert_allclose(em.doc_topics(), cpu.doc_topics(), atol=1e-3)
+
+
+@pytest.mark.parametrize(("n_topics", "width"), [(5, 16), (100, 128), (150, 192)])
+@pytest.mark.parametrize(
+    "reach", [Reach(0.7, 1e-3, True), Reach(0.0, 0.0, True), Reach(0.9, 1e-3, False)]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_extrapolated_as_on_the_cpu(n_topics, width, reach, dtype):
+    import cupy
+
+    rng = np.random.default_rng(0)
+    now, before = np.zeros((2, 301, width), dtype)
+    now[:, :n_topics] = rng.gamma(0.3, size=(301, n_topics))
+    before[:, :n_topics] = rng.gamma(0.3, size=(301, n_topics))
+    now[7] = 0
+    here = np.empty_like(now)
+    extrapolate_rows(0, len(now), now, before, n_topics, tuple(reach), here)
+    there, plain = cupy.asarray(before), cupy.asarray(now)[:, :n_topics]
+    fresh = extrapolate(plain, there[:, :n_topics], reach)
+    extrapolate(plain, there[:, :n_topics], reach, out=there[:, :n_topics])
+    np.testing.assert_allclose(there.get(), here, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(fresh.get(), there.get()[:, :n_topics])

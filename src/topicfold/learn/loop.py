@@ -34,7 +34,7 @@ import numpy as np
 from topicfold.core.parameters import level_of_caller
 from topicfold.core.threads import even_ranges, run_ranges
 from topicfold.core.typing import Array
-from topicfold.engine.protocol import Engine, array_module, on_device, padded
+from topicfold.engine.protocol import Engine, on_device, padded
 from topicfold.exceptions import (
     DataError,
     EmptyDocumentWarning,
@@ -390,7 +390,9 @@ def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Arra
     """Return extrapolated packed rows, in `before`."""
     used = engine.n_topics
     if on_device(now):
-        before[:, :used] = _on_device(now[:, :used], before[:, :used], reach)
+        from topicfold.engine.cuda.steps import extrapolate
+
+        extrapolate(now[:, :used], before[:, :used], reach, out=before[:, :used])
         return before
     from topicfold.engine.kernels import extrapolate_rows
 
@@ -406,7 +408,9 @@ def _beyond_block(
     from topicfold.engine.kernels import extrapolate_rows
 
     if on_device(arrays[0]):
-        return _on_device(arrays[0], arrays[1], reach)
+        from topicfold.engine.cuda.steps import extrapolate
+
+        return extrapolate(arrays[0], arrays[1], reach)
     now, before = (_whole(array) for array in arrays)
     out = np.empty_like(now)
     used = arrays[0].shape[1]
@@ -418,19 +422,3 @@ def _whole(rows: Array) -> Array:
     """Return contiguous rows: with their padding, as they are in memory."""
     found = padded(rows)
     return np.ascontiguousarray(rows) if found is None else found
-
-
-def _on_device(now: Any, before: Any, reach: Reach) -> Any:
-    """Return what `extrapolate_rows` writes, by CuPy."""
-    from topicfold.engine.kernels import LEAST_PART
-
-    xp = array_module(now)
-    rows = xp.maximum(now + reach.beta * (now - before), LEAST_PART * now)
-    totals = now.sum(axis=1, keepdims=True)
-    rows = xp.maximum(
-        rows, reach.floor * (totals if reach.keeps_totals else totals > 0)
-    )
-    if reach.keeps_totals and reach.beta > 0:
-        reached = xp.maximum(rows.sum(axis=1, keepdims=True), np.finfo(now.dtype).tiny)
-        rows *= totals / reached
-    return rows.astype(now.dtype, copy=False)

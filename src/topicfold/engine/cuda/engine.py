@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -19,20 +20,31 @@ from topicfold.engine.cuda.layout import (
     word_layout,
 )
 from topicfold.engine.cuda.packing import PackedArrays
-from topicfold.engine.cuda.source import THREADS, compile_part
+from topicfold.engine.cuda.source import THREADS, Shape, compile_part, row_shape
 from topicfold.engine.protocol import DocumentPass, PassOptions
 
 # A pointer to nothing.
 NO_ARRAY = np.uint64(0)
+# Non-zeros from which on float32 passes gather rows of half precision, and the least
+# width of their rows. Rounding errors of single weights (2^-12) average out there.
+LEAST_FOR_HALF = 2**22
+LEAST_HALF_WIDTH = 32
+# The largest number of gathered documents under the collapsed link.
+LARGEST_HALF = 2.0**15
 
 
 class Passes(PackedArrays):
     """The two passes over lists of non-zeros that are on the device."""
 
+    #: Whether passes that leave documents as they are gather rows of half precision.
+    in_half = False
     _layout: DeviceLayout
-    _document_weights: DeviceArray = None
-    # α and the own share of the last document pass, if it was the collapsed link's.
-    _collapsed: tuple[Any, ...] | None = None
+    # What the word pass gathers in place of the documents' parameters, if anything.
+    _gathered: DeviceArray = None
+    # Kind of kernels of the last document pass, and what the collapsed link leaves out.
+    _half = False
+    _left_out: tuple[Any, ...] | None = None
+    _unit = np.float32(1.0)
 
     @cached_property
     def _words(self) -> DeviceWords:
@@ -41,6 +53,37 @@ class Passes(PackedArrays):
     @cached_property
     def _partials(self) -> DeviceArray:
         return self._cupy.empty((self._words.n_slots, self.width), self.dtype)
+
+    @cached_property
+    def _most_blocks(self) -> int:
+        """Blocks of a document pass: enough of them that none waits for a long one."""
+        return int(self._cupy.cuda.Device().attributes["MultiProcessorCount"] * 96)
+
+    @cached_property
+    def _half_documents(self) -> DeviceArray:
+        return self._cupy.empty((self.n_documents, self.width), np.float16)
+
+    @cached_property
+    def _half_topics(self) -> DeviceArray:
+        return self._cupy.empty((self.n_terms, self.width), np.float16)
+
+    @cached_property
+    def _full_documents(self) -> DeviceArray:
+        return self._cupy.empty((self.n_documents, self.width), self.dtype)
+
+    @cached_property
+    def _longest_and_all(self) -> tuple[float, float]:
+        """Tokens of the longest document, and of all."""
+        lengths = self._layout.lengths
+        return float(lengths.max()), float(lengths.sum())
+
+    def _shape(self) -> Shape:
+        collapsed = self._left_out is not None
+        if not (self._half or collapsed):
+            return self.shape
+        return row_shape(
+            self.n_topics, self.dtype, half=self._half, collapsed=collapsed
+        )
 
     def _document_pass(
         self,
@@ -57,36 +100,44 @@ class Passes(PackedArrays):
             prior, stride = asked.documents.floor, self.width
             if asked.documents.scale is not None:
                 tilt = asked.documents.scale
-        # The word pass gathers these, or else the parameters themselves.
         digamma = asked.link == "digamma"
-        if not digamma:
-            self._document_weights = None
-        self._collapsed = None
+        collapsed = asked.link == "collapsed" and own is not None
+        updating = asked.max_updates > 0 and not collapsed
+        self._gathered = self._left_out = None
         with device_errors("a document pass ran"):
-            if digamma and self._document_weights is None:
-                self._document_weights = cupy.empty_like(parameters)
             counts = cupy.empty_like(parameters) if out is None else out
             loglik = cupy.empty(self.n_documents, np.float64)
             n_updates = cupy.zeros(self.n_documents, np.int32)
-            options: tuple[Any, ...]
-            if asked.link == "collapsed" and own is not None:
+            name = "document_pass"
+            if collapsed and own is not None:
                 groups = NO_ARRAY if own.groups is None else cupy.asarray(own.groups)
                 left_out = prior, own.scale, own.floor, tilt, groups, np.int32(stride)
-                self._collapsed = left_out
-                name = "document_pass" + _kind(left_out)
-                options = *left_out, layout.lengths, counts, loglik
+                self._left_out = left_out
+                name += _kind(left_out)
+            self._half = self.in_half and not updating and not name.endswith("sided")
+            unit: DeviceArray = NO_ARRAY
+            if self._half:
+                weights, unit = self._narrow(weights)
+                self._gathered = self._half_documents
+            elif digamma:
+                self._gathered = self._full_documents
+            # The word pass gathers these, or else the parameters themselves.
+            gathered = counts if self._gathered is None else self._gathered
+            options: tuple[Any, ...] = ()
+            outputs: tuple[Any, ...] = (layout.lengths, gathered, counts, loglik)
+            if self._left_out is not None:
+                self._unit = self._documents_unit(prior)
+                options = unit, self._unit, *self._left_out
             else:
-                updating = asked.max_updates > 0
-                name = "document_pass" + "_digamma" * digamma + "_updates" * updating
+                name += "_digamma" * digamma + "_updates" * updating
                 prior = cupy.zeros(self.width, self.dtype) if prior is None else prior
-                weights_out = self._document_weights if digamma else prior
                 updates = np.int32(asked.max_updates), np.float64(asked.tol)
-                outputs = layout.lengths, weights_out, counts, loglik, n_updates
-                options = prior, np.int32(stride), tilt, *updates, *outputs
+                options = prior, np.int32(stride), tilt, *updates
+                outputs += (n_updates,)
             self._run(
                 "documents",
                 name,
-                self._warp_blocks(self.n_documents),
+                min(self._warp_blocks(self.n_documents), self._most_blocks),
                 (THREADS,),
                 np.int64(self.n_documents),
                 layout.indptr,
@@ -95,8 +146,38 @@ class Passes(PackedArrays):
                 parameters,
                 weights,
                 *options,
+                *outputs,
+                shape=self._shape(),
             )
-            return DocumentPass(counts, self._total(loglik), n_updates)
+            total = self._total(loglik)
+            if self._half:
+                total -= self._longest_and_all[1] * math.log(float(unit.get()[0]))
+            return DocumentPass(counts, total, n_updates)
+
+    def _narrow(self, weights: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        """Return topics in half precision, and the power of two they were scaled by."""
+        unit = self._cupy.empty(1, self.dtype)
+        pairs = weights.size // 2
+        self._run(
+            "documents",
+            "narrow_rows",
+            min(-(-pairs // 256), 2**16),
+            (256,),
+            np.int64(pairs),
+            weights,
+            weights.max(),
+            self._half_topics,
+            unit,
+            shape=self._shape(),
+        )
+        return self._half_topics, unit
+
+    def _documents_unit(self, prior: DeviceArray) -> Any:
+        """Return the power of two that keeps N_dk + α within half precision."""
+        if not self._half:
+            return self.dtype.type(1.0)
+        largest = self._longest_and_all[0] + float(prior.max())
+        return self.dtype.type(2.0 ** math.floor(math.log2(LARGEST_HALF / largest)))
 
     def word_pass(
         self, parameters: DeviceArray, weights: DeviceArray, out: DeviceArray
@@ -104,8 +185,9 @@ class Passes(PackedArrays):
         """N_wk at the parameters of the last document pass, written to `out`."""
         words = self._words
         stretches = words.stretches
-        rows = self._document_weights
-        left_out = self._collapsed
+        left_out = self._left_out
+        gathered = parameters if self._gathered is None else self._gathered
+        rows = (gathered,) if left_out is None else (gathered, self._unit)
         with device_errors("a word pass ran"):
             self._run(
                 "words",
@@ -116,11 +198,12 @@ class Passes(PackedArrays):
                 *stretches[:4],
                 words.documents,
                 words.counts,
-                parameters if rows is None else rows,
+                *rows,
                 weights,
                 *(left_out or ()),
                 self._partials,
                 out,
+                shape=self._shape(),
             )
             self._run(
                 "words",
@@ -152,6 +235,11 @@ class CudaEngine(Passes):
     computes the ratios again from the rows that it fetches anyway, which is less
     traffic than to remember them.
 
+    A large float32 corpus gathers rows of half precision (`in_half`; None: from 2^22
+    non-zeros on) and multiplies and adds up in float32; a pass then agrees to 1e-3, its
+    log-likelihood to 1e-6. Passes that update documents, and parts with rows of their
+    own, gather float32.
+
     Time O(nnz·K) per pass, device memory 16 bytes per non-zero (float32) and
     O((D + V)·K). X is SciPy's, or has arrays `indptr`, `indices`, `data` on the
     device. A tile of the word pass has `tile_bytes` of mixtures; 0 does without tiles.
@@ -165,9 +253,14 @@ class CudaEngine(Passes):
         dtype: np.dtype | type = np.float32,
         word_order: NDArray[np.integer] | None = None,
         tile_bytes: int = TILE_BYTES,
+        in_half: bool | None = None,
     ) -> None:
         super().__init__(int(X.shape[1]), n_topics, np.dtype(dtype))
         self.n_documents = int(X.shape[0])
+        if in_half is None:
+            in_half = len(X.indices) >= LEAST_FOR_HALF
+        can = self.dtype == np.float32 and self.width >= LEAST_HALF_WIDTH
+        self.in_half = bool(in_half and can)
         self._tile_bytes = tile_bytes
         with device_errors("the corpus was copied to it"):
             self._layout = document_layout(X, self.dtype, word_order, self._cupy)
@@ -180,7 +273,8 @@ class CudaEngine(Passes):
     def _words(self) -> DeviceWords:
         with device_errors("its non-zeros were sorted by word"):
             kernels = compile_part("words", self.shape)
-            tile = self._tile_bytes // (self.width * self.dtype.itemsize)
+            itemsize = 2 if self.in_half else self.dtype.itemsize
+            tile = self._tile_bytes // (self.width * itemsize)
             return word_layout(self._layout, tile, kernels, self._cupy)
 
 

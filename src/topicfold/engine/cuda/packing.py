@@ -17,6 +17,7 @@ from topicfold.engine.cuda.source import (
     SUM_VALUES,
     THREADS,
     WARPS,
+    Shape,
     compile_part,
     row_shape,
 )
@@ -45,11 +46,17 @@ class PackedArrays(Engine):
         self._cupy = load_cupy()
 
     def _run(
-        self, part: str, name: str, blocks: Any, threads: Any, *arguments: Any
+        self,
+        part: str,
+        name: str,
+        blocks: Any,
+        threads: Any,
+        *arguments: Any,
+        shape: Shape | None = None,
     ) -> None:
         blocks = blocks if isinstance(blocks, tuple) else (blocks,)
         if min(blocks) > 0:
-            kernel = compile_part(part, self.shape).get_function(name)
+            kernel = compile_part(part, shape or self.shape).get_function(name)
             kernel(blocks, threads, arguments)
 
     def _warp_blocks(self, n_rows: int) -> int:

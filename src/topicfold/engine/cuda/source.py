@@ -40,16 +40,23 @@ class PassShape:
 
 @dataclass(frozen=True)
 class Shape:
-    """How rows of topics are stored and spread over threads; see ``rows.cu``."""
+    """How rows of topics are stored and spread over threads; see ``rows.cu``.
+
+    `half`: gathered rows are stored in half precision; `collapsed`: of that link.
+    """
 
     n_topics: int
     width: int
     dtype: str
     documents: PassShape
     words: PassShape
+    half: bool = False
+    collapsed: bool = False
 
 
-def row_shape(n_topics: int, dtype: np.dtype) -> Shape:
+def row_shape(
+    n_topics: int, dtype: np.dtype, *, half: bool = False, collapsed: bool = False
+) -> Shape:
     """Choose the shape for a number of topics.
 
     Lists of documents are short: there many warps at once hide the latency, so a thread
@@ -64,16 +71,32 @@ def row_shape(n_topics: int, dtype: np.dtype) -> Shape:
             f"device='cuda' has room for {most_topics} topics of {dtype}, got "
             f"{n_topics}. Use fewer topics, float32 counts, or device='cpu'."
         )
-    documents = _pass_shape(width, dtype.itemsize, 32)
-    words = _pass_shape(width, dtype.itemsize, 64)
-    return Shape(n_topics, width, dtype.name, documents, words)
+    if half:
+        documents = words = _half_shape(width, collapsed)
+    else:
+        documents = _pass_shape(width, dtype.itemsize, 32, collapsed)
+        words = _pass_shape(width, dtype.itemsize, 32 if collapsed else 64, collapsed)
+    return Shape(n_topics, width, dtype.name, documents, words, half, collapsed)
 
 
 # The width is a multiple of the first number up to the second number of topics.
 _STEPS = ((16, 16), (32, 128), (64, 256), (128, np.inf))
 
 
-def _pass_shape(width: int, itemsize: int, row_bytes: int) -> PassShape:
+def _half_shape(width: int, collapsed: bool) -> PassShape:
+    """Give a thread one piece of 16 bytes, or what comes nearest from above."""
+    lanes = 32
+    while width % (8 * lanes):
+        lanes //= 2
+    own = width // (8 * lanes)
+    return PassShape(
+        lanes, 4 if own == 1 else 1, (4 if collapsed else 6) if own == 1 else 1
+    )
+
+
+def _pass_shape(
+    width: int, itemsize: int, row_bytes: int, collapsed: bool
+) -> PassShape:
     """Give a thread `row_bytes` of a row, or what comes nearest from above."""
     lanes = 32
     while lanes > 4 and (
@@ -81,6 +104,8 @@ def _pass_shape(width: int, itemsize: int, row_bytes: int) -> PassShape:
     ):
         lanes //= 2
     own = width * itemsize // lanes
+    if collapsed:
+        return PassShape(lanes, 2 if own <= 32 else 1, 1)
     if row_bytes == 32:
         return PassShape(lanes, 2 if own <= 64 else 1, 8 if own <= 32 else 1)
     return PassShape(lanes, 4 if own <= 32 else 2 if own <= 64 else 1, 1)
@@ -97,6 +122,8 @@ def compile_part(part: str, shape: Shape) -> Any:
         "REAL": {"float32": "float", "float64": "double"}[shape.dtype],
         "WIDTH": shape.width,
         "N_TOPICS": shape.n_topics,
+        "HALF": int(shape.half),
+        "COLLAPSED": int(shape.collapsed),
     }
     if part in ("documents", "words"):
         spread = shape.documents if part == "documents" else shape.words

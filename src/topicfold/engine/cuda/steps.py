@@ -12,6 +12,7 @@ from scipy import sparse
 from topicfold.core.typing import DeviceArray
 from topicfold.engine.cuda.device import device_errors
 from topicfold.engine.cuda.source import THREADS, WARPS, compile_part, row_shape
+from topicfold.engine.kernels import LEAST_PART
 from topicfold.engine.protocol import padded
 
 # As in theta/graph.py.
@@ -187,3 +188,34 @@ def update_topics(
         sizes = np.int32(n_topics), np.int32(n_terms)
         arguments = counts, np.float64(strength), topics, total, work_overlap
         kernel((1,), (ORTHOGONAL_THREADS,), (*sizes, *arguments))
+
+
+def extrapolate(
+    now: DeviceArray, before: DeviceArray, reach: Any, out: DeviceArray = None
+) -> DeviceArray:
+    """Return ``kernels.extrapolate_rows`` of plain rows; `out` may be `before`."""
+    import cupy
+
+    n_rows, n_topics = now.shape
+    if out is None:
+        out = cupy.empty((n_rows, n_topics), now.dtype)
+    rows: list[Any] = []
+    for array in (now, before, out):
+        if array.strides[1] != array.itemsize:
+            raise ValueError("rows must be contiguous")
+        rows += [array, np.int64(array.strides[0] // array.itemsize)]
+    numbers = np.float64(reach.beta), np.float64(reach.floor), np.float64(LEAST_PART)
+    with device_errors("rows were extrapolated"):
+        kernel = compile_part("sums", row_shape(n_topics, now.dtype))
+        kernel.get_function("extrapolate_rows")(
+            (max(1, min(-(-n_rows // WARPS), 2**20)),),
+            (THREADS,),
+            (
+                np.int64(n_rows),
+                *rows[:4],
+                *numbers,
+                np.int32(reach.keeps_totals),
+                *rows[4:],
+            ),
+        )
+    return out

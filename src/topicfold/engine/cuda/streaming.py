@@ -68,7 +68,8 @@ def fits(X: Any, n_topics: int, dtype: np.dtype, free: int) -> bool:
     # Both lists of a non-zero, and what sorting needs besides.
     per_entry = 2 * (4 + dtype.itemsize) + 28
     n_rows, n_terms = X.shape
-    needed = n_rows * (MIXTURES * row_bytes + 32) + per_entry * X.nnz
+    # Mixtures to be gathered may be stored once more, in half precision.
+    needed = n_rows * ((MIXTURES + 0.5) * row_bytes + 32) + per_entry * X.nnz
     return bool(needed + TOPICS * n_terms * row_bytes <= free)
 
 

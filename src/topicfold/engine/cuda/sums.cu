@@ -30,6 +30,42 @@ extern "C" __global__ void scale_topics(long long n_entries, const real *counts,
     }
 }
 
+// A warp for a row of N_TOPICS: engine/kernels.py, extrapolate_rows, without padding.
+extern "C" __global__ void extrapolate_rows(long long n_rows, const real *now,
+                                            long long now_width, const real *before,
+                                            long long before_width, double beta,
+                                            double floor, double least,
+                                            int keeps_totals, real *out,
+                                            long long out_width)
+{
+    const int lane = threadIdx.x % 32;
+    const long long n_warps = (long long)gridDim.x * (blockDim.x / 32);
+    long long d = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    for (; d < n_rows; d += n_warps) {
+        const real *a = now + d * now_width, *b = before + d * before_width;
+        double total = 0, reached = 0;
+        for (int k = lane; k < N_TOPICS; k += 32)
+            total += a[k];
+        for (int step = 16; step > 0; step /= 2)
+            total += __shfl_xor_sync(EVERY_LANE, total, step);
+        const double whole = keeps_totals ? floor * total : floor;
+        const real bottom = total > 0 ? (real)whole : (real)0;
+        const real step = (real)beta, part = (real)least;
+        real scale = 1;
+        if (keeps_totals && beta > 0) {
+            for (int k = lane; k < N_TOPICS; k += 32)
+                reached += max(a[k] + step * (a[k] - b[k]), max(part * a[k], bottom));
+            for (int step = 16; step > 0; step /= 2)
+                reached += __shfl_xor_sync(EVERY_LANE, reached, step);
+            scale = reached > 0 ? (real)(total / reached) : (real)1;
+        }
+        // `out` may be `before`: a thread writes what it alone reads.
+        for (int k = lane; k < N_TOPICS; k += 32)
+            out[d * out_width + k] =
+                scale * max(a[k] + step * (a[k] - b[k]), max(part * a[k], bottom));
+    }
+}
+
 // ---- sums over rows ----------------------------------------------------------------
 
 enum { TOTAL, LOG, DIGAMMA_OF, TOPIC_BOUND, CLIPPED };

@@ -2,12 +2,14 @@
 // The word pass: a warp for a stretch of a word's documents. See
 // tests/engine_reference.py, word_pass. The ratios are computed again from the rows at hand.
 
+#if !COLLAPSED
 // A word of one stretch is finished at once; the parts of the others wait in
 // `partials` for `join_stretches`.
 extern "C" __global__ void __launch_bounds__(128, BLOCKS) word_pass(
     int n_stretches, const long long *stretch_start, const int *stretch_length,
     const int *stretch_word, const int *stretch_slot, const int *documents,
-    const real *counts, const real *rows, const real *weights, real *partials, real *out)
+    const real *counts, const gathered *rows, const real *weights, real *partials,
+    real *out)
 {
     const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
     const int n_warps = gridDim.x * (blockDim.x / 32);
@@ -30,13 +32,16 @@ extern "C" __global__ void __launch_bounds__(128, BLOCKS) word_pass(
     }
 }
 
+#endif
+
+#if COLLAPSED
 // The same for the collapsed link, whose sums are the counts themselves.
 template <bool SIDED>
 __device__ __forceinline__ void collapsed_word_rows(
     int n_stretches, const long long *stretch_start, const int *stretch_length,
     const int *stretch_word, const int *stretch_slot, const int *documents,
-    const real *counts, const real *rows, const real *weights, LeftOut left,
-    real *partials, real *out)
+    const real *counts, const gathered *rows, real unit, const real *weights,
+    LeftOut left, real *partials, real *out)
 {
     const int lane = threadIdx.x % 32, sub = lane % LANES, group = lane / LANES;
     const int n_warps = gridDim.x * (blockDim.x / 32);
@@ -46,8 +51,14 @@ __device__ __forceinline__ void collapsed_word_rows(
         const int word = stretch_word[q], slot = stretch_slot[q];
         real b[PER_LANE], sum[PER_LANE];
         load_row(weights, word, sub, b);
-        collapsed_sum<false, SIDED>(b, stretch_length[q], documents + start,
-                                    counts + start, rows, left, lane, sum, word);
+#if !HALF
+        if (SIDED)
+            sided_sum<false>(b, stretch_length[q], documents + start, counts + start,
+                             rows, left, lane, sum, word);
+        else
+#endif
+            collapsed_sum<false>(b, stretch_length[q], documents + start,
+                                 counts + start, rows, unit, left, lane, sum);
         if (slot >= 0)
             store_row(partials, slot, sub, group, sum);
         else
@@ -56,21 +67,24 @@ __device__ __forceinline__ void collapsed_word_rows(
 }
 
 #define COLLAPSED_KERNEL(NAME, SIDED)                                                   \
-    extern "C" __global__ void __launch_bounds__(128) NAME(                             \
+    extern "C" __global__ void __launch_bounds__(128, BLOCKS) NAME(           \
         int n_stretches, const long long *stretch_start, const int *stretch_length,     \
         const int *stretch_word, const int *stretch_slot, const int *documents,         \
-        const real *counts, const real *rows, const real *weights, const real *prior,   \
-        const real *scale, const real *floor, const real *tilt, const int *groups,      \
-        int prior_stride, real *partials, real *out)                                    \
+        const real *counts, const gathered *rows, real unit, const real *weights,       \
+        const real *prior, const real *scale, const real *floor, const real *tilt,      \
+        const int *groups, int prior_stride, real *partials, real *out)                 \
     {                                                                                   \
         const LeftOut left = {prior, scale, floor, tilt, groups, prior_stride};         \
         collapsed_word_rows<SIDED>(n_stretches, stretch_start, stretch_length,          \
                                    stretch_word, stretch_slot, documents, counts, rows, \
-                                   weights, left, partials, out);                       \
+                                   unit, weights, left, partials, out);                 \
     }
 
 COLLAPSED_KERNEL(word_pass_collapsed, false)
+#if !HALF
 COLLAPSED_KERNEL(word_pass_sided, true)
+#endif
+#endif
 
 // One block of (32, 8) threads for 32 topics of a word with several stretches. The sum
 // is multiplied by the word's weights unless it holds the counts themselves.
