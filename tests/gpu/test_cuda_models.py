@@ -74,7 +74,7 @@ def test_float32_fits_are_numpy_deterministic_and_good(corpus, name):
         np.testing.assert_allclose(value.sum(axis=1), 1.0, rtol=1e-5)
     assert first.objective_history_ == second.objective_history_
     history = np.array(first.objective_history_)
-    if name != "cvb0-priors":
+    if "cvb0" not in name:  # the collapsed link's objective may fall
         assert (np.diff(history) >= -1e-6 * np.abs(history[:-1])).all()
     cpu = fitted(MODELS[name], X, "cpu")
     assert history[-1] == pytest.approx(cpu.objective_history_[-1], rel=1e-3)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -125,12 +126,20 @@ class PackedArrays(Engine):
         self, counts: DeviceArray, prior: float, out: DeviceArray
     ) -> DeviceArray:
         """Topics on the simplex from counts; `out` may be `counts`."""
-        cupy = self._cupy
-        if prior >= 0:
-            totals = self._sums("total", counts, 0.0) + prior * self.n_terms
-        else:
-            totals = self._sums("clipped", counts, prior)
-        scale = cupy.where(totals > 0, 1.0 / cupy.where(totals > 0, totals, 1.0), -1.0)
+        kind, added = (
+            ("total", prior * self.n_terms) if prior >= 0 else ("clipped", 0.0)
+        )
+        scale = self._sums(kind, counts, min(prior, 0.0))
+        with device_errors("topics were scaled"):
+            self._run(
+                "sums",
+                "invert_totals",
+                -(-self.n_topics // THREADS),
+                (THREADS,),
+                np.int32(self.n_topics),
+                np.float64(added),
+                scale,
+            )
         return self._scale(counts, prior, scale, False, out)
 
     def expected_log_topics(
@@ -184,6 +193,16 @@ class PackedArrays(Engine):
         constant = float(gammaln(alpha.sum()) - gammaln(alpha).sum())
         return total + len(parameters) * constant
 
+    @cached_property
+    def _no_prior(self) -> DeviceArray:
+        return self._cupy.zeros(self.n_topics, np.float64)
+
+    def _on_device(self, prior: Any) -> DeviceArray:
+        """Return a prior over topics in float64; none is not sent anew."""
+        if isinstance(prior, float) and prior == 0.0:
+            return self._no_prior
+        return self._cupy.asarray(self._vector(prior))
+
     def _vector(self, prior: Any) -> NDArray[np.float64]:
         prior = self._cupy.asnumpy(prior) if hasattr(prior, "get") else prior
         prior = np.asarray(prior, np.float64)
@@ -212,7 +231,7 @@ class PackedArrays(Engine):
                 np.int32(MODES.index(kind)),
                 np.int64(len(array)),
                 array,
-                self._cupy.asarray(self._vector(prior)),
+                self._on_device(prior),
                 parts,
             )
             return self._join(parts)

@@ -30,6 +30,16 @@ extern "C" __global__ void scale_topics(long long n_entries, const real *counts,
     }
 }
 
+// Totals become scales: -1 marks a topic without counts.
+extern "C" __global__ void invert_totals(int n, double added, double *totals)
+{
+    const int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k < n) {
+        const double total = totals[k] + added;
+        totals[k] = total > 0 ? 1.0 / total : -1.0;
+    }
+}
+
 // A warp for a row of N_TOPICS: engine/kernels.py, extrapolate_rows, without padding.
 extern "C" __global__ void extrapolate_rows(long long n_rows, const real *now,
                                             long long now_width, const real *before,
