@@ -33,6 +33,7 @@ from benchmarks.gpu_variants import time_variants
 from topicfold import PLSA
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.cuda.steps import update_topics
+from topicfold.engine.protocol import OwnShare
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.learner import Learner
@@ -76,16 +77,23 @@ def time_parts(corpus: DeviceCsr, n_topics: int) -> dict[str, Any]:
     scaled = cupy.empty_like(topics)
     normalize = milliseconds(lambda: engine.normalize_topics(words, 0.0, scaled))
     again = milliseconds(lambda: engine.document_pass(theta, topics, out=counts))
+    own = OwnShare(engine.pack_prior(1e-4), engine.pack_prior(1e-8))
+    collapsed = {"link": "collapsed", "prior": engine.pack_prior(0.05), "own": own}
+    collapsed_ms = milliseconds(
+        lambda: engine.document_pass(theta, topics, out=counts, **collapsed)
+    ) + milliseconds(lambda: engine.word_pass(theta, topics, words))
     free, total = cupy.cuda.runtime.memGetInfo()
     return {
         "topics": n_topics,
         "width": engine.width,
+        "gathered_bytes": 2 if engine.in_half else 4,
         "peak_gib": (total - free) / 2**30,
         "setup_s": setup,
         "document_ms": document,
         "document_again_ms": again,
         "word_ms": word,
         "normalize_ms": normalize,
+        "collapsed_ms": collapsed_ms,
     }
 
 
@@ -100,7 +108,7 @@ def with_floors(
     # Both lists of non-zeros; θ read twice and written once; φ in every part.
     least = 16 * nnz + 3 * mixtures + 6 * topics
     flops = 8 * nnz * row["topics"]
-    gathered = 2 * 4 * width * nnz
+    gathered = 2 * row["gathered_bytes"] * width * nnz
     return row | {
         "iteration_ms": total,
         "billion_nnz_per_s": nnz / total / 1e6,
@@ -150,6 +158,50 @@ def time_fits(corpus: DeviceCsr, n_topics: int, n_iter: int) -> list[dict[str, A
         )
         print(rows[-1], flush=True)
         del algorithm
+    return rows
+
+
+def time_precision(n_topics: int, n_iter: int = 30) -> list[dict[str, Any]]:
+    """Time iterations that gather rows of half precision and of float32, and compare
+    where they end.
+    """
+    corpus = draw_corpus("1000000")
+    even, flat = np.full(n_topics, 0.05), {"doc_updates": 2, "doc_tol": 1e-4}
+    algorithms: dict[str, Callable[..., Any]] = {
+        "PLSA": lambda e, phi: Learner(e, phi, ThetaStep(), PhiStep()),
+        "PLSA, extrapolated": lambda e, phi: Learner(
+            e, phi, ThetaStep(), PhiStep()
+        ).extrapolated(),
+        "LDA, CVB0": lambda e, phi: Cvb0(e, phi, alpha=even, eta=0.01, **flat),
+        "LDA, CVB0, extrapolated": lambda e, phi: Cvb0(
+            e, phi, alpha=even, eta=0.01, learn_priors=True, **flat
+        ).extrapolated(),
+    }
+    rows = []
+    for name, make in algorithms.items():
+        row: dict[str, Any] = {"model": name, "topics": n_topics, "iterations": n_iter}
+        for kind, in_half in (("float32", False), ("half", True)):
+            cupy.get_default_memory_pool().free_all_blocks()
+            engine = CudaEngine(corpus, n_topics, in_half=in_half)
+            theta, packed = random_state(engine)
+            phi = engine.unpack_topics(packed)
+            del theta, packed
+            warm = make(engine, phi)
+            warm.start()
+            warm.iterate()
+            del warm
+            algorithm = make(engine, phi)
+            start = time.perf_counter()
+            value = algorithm.start()
+            for _ in range(n_iter):
+                value = algorithm.iterate()
+            cupy.cuda.Device().synchronize()
+            row[f"{kind}_ms"] = 1e3 * (time.perf_counter() - start) / n_iter
+            row[f"{kind}_loglik"] = value
+            del algorithm, engine
+        row["difference"] = row["half_loglik"] / row["float32_loglik"] - 1.0
+        rows.append(row)
+        print(row, flush=True)
     return rows
 
 
@@ -220,6 +272,7 @@ def main() -> None:
         "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
         "ceilings": ceilings(),
         "corpora": {},
+        "precision": [],
         "growth": [],
         "steps": [],
         "copies": {},
@@ -246,6 +299,9 @@ def main() -> None:
         _write(report, Path(arguments.out))
         del corpus
         cupy.get_default_memory_pool().free_all_blocks()
+    for n_topics in (128, 256) if arguments.fits else ():
+        report["precision"] += time_precision(n_topics)
+        _write(report, Path(arguments.out))
     for size in SIZES if arguments.growth else ():
         corpus = draw_corpus(str(size))
         row = with_floors(time_parts(corpus, 128), corpus, report["ceilings"])

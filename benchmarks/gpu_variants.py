@@ -24,11 +24,13 @@ CORPUS = "1000000"
 TILES = (0, 8 * 2**20, 16 * 2**20, 32 * 2**20, 64 * 2**20)
 
 
-def shapes(width: int, itemsize: int = 4) -> Iterator[tuple[int, int]]:
-    """Yield lanes and unroll that a row of so many topics allows without spilling."""
+def shapes(width: int, gathered: int) -> Iterator[tuple[int, int]]:
+    """Yield lanes and unroll that a row of so many topics allows without spilling;
+    `gathered` are the bytes of a number in rows that are gathered.
+    """
     for lanes in (4, 8, 16, 32):
-        own = width * itemsize // lanes
-        if width * itemsize % (16 * lanes) or own > MAX_ROW_BYTES:
+        own = width * 4 // lanes
+        if width * gathered % (16 * lanes) or own > MAX_ROW_BYTES:
             continue
         for unroll in (1, 2, 4):
             if own * unroll <= MAX_ROW_BYTES:
@@ -51,25 +53,26 @@ def time_passes(corpus: Any, n_topics: int) -> Iterator[dict[str, Any]]:
     engine = CudaEngine(corpus, n_topics)
     theta, packed = random_state(engine)
     counts, words = cupy.empty_like(theta), cupy.empty_like(packed)
-    chosen = engine.shape
+    engine.document_pass(theta, packed, out=counts)
+    chosen = engine._shape()
 
     def document_ms(spread: PassShape) -> float:
-        engine.shape = replace(chosen, documents=spread)
+        engine._shape = lambda: replace(chosen, documents=spread)
         return milliseconds(lambda: engine.document_pass(theta, packed, out=counts))
 
     def word_ms(spread: PassShape, of: CudaEngine = engine) -> float:
-        of.shape = replace(chosen, words=spread)
+        of._shape = lambda: replace(chosen, words=spread)
+        of.document_pass(theta, packed, out=counts)
         return milliseconds(lambda: of.word_pass(theta, packed, words))
 
-    engine.document_pass(theta, packed, out=counts)
     for name, spread, time in (
         ("document", chosen.documents, document_ms),
         ("word", chosen.words, word_ms),
     ):
         variants = {
             replace(spread, lanes=lanes, unroll=unroll)
-            for lanes, unroll in shapes(chosen.width)
-        } | {replace(spread, blocks=blocks) for blocks in (1, 4, 8)}
+            for lanes, unroll in shapes(chosen.width, 2 if chosen.half else 4)
+        } | {replace(spread, blocks=blocks) for blocks in (1, 4, 6, 8)}
         for variant in sorted(variants, key=lambda v: (v.lanes, v.unroll, v.blocks)):
             yield {
                 "pass": name,
