@@ -5,7 +5,7 @@
 
 Compares rules for words that are in more than half of the documents: all left out
 (``max_df=0.5``), none left out (``max_df=1.0``), and those that are spread evenly, with
-several bounds of the overdispersion α (`topicfold.corpus.common_words`). LDA with 20
+several bounds of the overdispersion α (`topicfold.corpus.tally`). LDA with 20
 topics on each: NPMI of the ten top words in pieces of 100 words (in whole documents
 where only counts are known), NMI of the documents' largest topics with their classes.
 Results go to ``common_words.json`` after each fit; fits that are there are not made
@@ -107,7 +107,7 @@ def load(name):
 
 def left_out(counts, rule):
     """Return which words a rule leaves out."""
-    from topicfold.corpus.common_words import COMMON, Spread
+    from topicfold.corpus.tally import COMMON, Spread
 
     spread = Spread()
     spread.add(sp.csr_matrix(counts))
@@ -202,7 +202,7 @@ def run(names, file):
 
 def page(records):
     """Return the page of results."""
-    from topicfold.corpus.common_words import COMMON, EVEN
+    from topicfold.corpus.tally import COMMON, EVEN
 
     chosen = f"between {EVEN:g}"
     lines = [
@@ -212,7 +212,7 @@ def page(records):
         f"words that are in more than {COMMON:.0%} of the documents. `max_df=0.5` "
         "leaves all of them out, `max_df=1.0` none, `α < b` those whose overdispersion "
         "is below b, `between b` those whose overdispersion is below √(b·m), where m "
-        "is the median of the corpus (`topicfold.corpus.common_words`). LDA with "
+        "is the median of the corpus (`topicfold.corpus.tally`). LDA with "
         f"{N_TOPICS} topics, means of {len(SEEDS)} seeds. *words* and *tokens*: what "
         "is left out; NPMI of the ten top words in pieces of 100 words (nips0_12, wap, "
         "bills_keyatm, la1s, poliblog5k_stm: in whole documents); NMI of the largest "

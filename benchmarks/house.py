@@ -132,7 +132,7 @@ def _walks() -> list[str]:
         shown = " ".join(f"`{file.removesuffix('.py')}`" for file in files)
         lines.append(f"| `{name}` | {len(files)} | {bar} | {shown} |")
     with tempfile.TemporaryDirectory() as folder:
-        files = sorted(_command_walk(Path(folder)))
+        files = sorted(command_walk(Path(folder)))
     rooms = sorted({file.partition("/")[0].removesuffix(".py") for file in files})
     lines.append(f"| `topicfold fit x.csv` | {len(files)} | 45 | {', '.join(rooms)} |")
     return lines
@@ -144,7 +144,7 @@ def walked(model: Any) -> set[str]:
     return called_files(lambda: model.fit(X))
 
 
-def _command_walk(folder: Path) -> set[str]:
+def command_walk(folder: Path) -> set[str]:
     """Return those of the command, which also writes the model and the report."""
     from topicfold.cli.main import app
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from benchmarks.common_words import CHOSEN, RESULTS, UNSEEN, means, page
 
-from topicfold.corpus.common_words import EVEN
+from topicfold.corpus.tally import EVEN
 
 
 @pytest.fixture(scope="module")

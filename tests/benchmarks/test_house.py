@@ -2,7 +2,7 @@
 """The size of the house: what a reader has to open, and what counts as code."""
 
 import pytest
-from benchmarks.house import code_lines, report, walked
+from benchmarks.house import code_lines, command_walk, report, walked
 
 import topicfold
 
@@ -17,6 +17,13 @@ def test_a_fit_walks_through_few_files(name):
     files = walked(getattr(topicfold, name)(3, max_iter=5, random_state=0))
     assert {"models/base.py", "learn/loop.py"} <= files
     assert len(files) <= MOST_FILES[name], sorted(files)
+
+
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
+def test_the_command_walks_through_few_files(tmp_path):
+    files = command_walk(tmp_path)
+    assert {"cli/fit.py", "report/page.py"} <= files
+    assert len(files) <= 45, sorted(files)
 
 
 @pytest.mark.parametrize("name", MOST_OPTIONS)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from topicfold import SeededLDA, Topics
 from topicfold.corpus import Corpus, read, vectorize, vectorize_file
-from topicfold.corpus.common_words import Spread
+from topicfold.corpus.tally import Spread
 from topicfold.exceptions import DataError
 
 THEMES = {"war": ["war", "army", "peace"], "money": ["bank", "tax", "gold"]}

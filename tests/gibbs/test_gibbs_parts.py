@@ -10,14 +10,15 @@ from scipy.special import gammaln
 from scipy.stats import kstest
 
 from topicfold.exceptions import DataError
-from topicfold.gibbs import sampler
+from topicfold.gibbs import pairs
 from topicfold.gibbs.fixed_topics import (
     content_keys,
     gibbs_mixtures,
     stream_key,
     uniform,
 )
-from topicfold.gibbs.sampler import alpha_from_codes, eta_from_histogram
+from topicfold.gibbs.pairs import alpha_from_codes
+from topicfold.gibbs.sampler import eta_from_histogram
 from topicfold.gibbs.tokens import Tokens, check_whole
 
 
@@ -172,6 +173,6 @@ def test_counts_too_large_for_a_table_are_counted_by_sorting(monkeypatch):
     codes = rng.integers(1, 9, 60) * 4 + rng.integers(0, 4, 60)
     lengths, alpha = np.full(20, 15), np.array([0.2, 0.1, 0.5, 1.0])
     by_table = alpha_from_codes(codes, lengths, alpha)
-    monkeypatch.setattr(sampler, "LARGEST_TABLE", 3)
+    monkeypatch.setattr(pairs, "LARGEST_TABLE", 3)
     by_sorting = alpha_from_codes(codes, lengths, alpha)
     np.testing.assert_allclose(by_sorting, by_table, rtol=1e-12)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Features: the regression, planted effects, tables of all kinds."""
 
+import functools
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +11,8 @@ from scipy import sparse
 
 import topicfold
 from topicfold import LDA, FeatureLDA
+from topicfold.corpus import BlockMatrix
+from topicfold.engine.protocol import add_statistics
 from topicfold.evidence import Features, design, features
 from topicfold.evidence.design import (
     _dependent,
@@ -18,11 +23,29 @@ from topicfold.evidence.design import (
     encode,
     learn_columns,
 )
-from topicfold.evidence.features import expected_shares, regression, strength
+from topicfold.evidence.features import (
+    FeatureRows,
+    distances,
+    expected_shares,
+    moments,
+    strength,
+)
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.parts import Context
+from topicfold.parts.sides import learn_from
 
 PLAIN = {"n_knots": None, "min_documents": 1}
+
+
+def regression(design, shares, weights, penalty):
+    """Regress shares on columns, by the sums over all rows."""
+
+    def product(values):
+        return design.T @ (weights[:, None] * (design @ values))
+
+    sums = moments(design, shares, weights)
+    start = np.zeros((design.shape[1], shares.shape[1]))
+    return features.regression(*sums, penalty, product, start)
 
 
 @pytest.mark.parametrize("penalty", [0.25, 4.0])
@@ -77,7 +100,8 @@ def test_the_strength_is_that_of_the_draws():
     for true in (1.0, 4.0, 20.0):
         _, expected, _, counts = drawn_counts(4000, strength=true)
         lengths = counts.sum(axis=1)
-        found = strength(counts / lengths[:, None], expected, lengths)
+        shares = counts / lengths[:, None]
+        found = strength(*distances(shares, expected, lengths, lengths)[1:])
         assert found == pytest.approx(true, rel=0.1)
 
 
@@ -91,8 +115,11 @@ def test_planted_effects_are_found_in_counts_without_attenuation():
             2000, 5, 9, lengths, alpha=np.full(5, 0.2), iteration=features.LEARN_EVERY
         )
         side = Features()
-        side.columns_, side.feature_names_ = [], ["intercept", "a", "b"]
-        side.gather(counts, design, context)
+        hidden = np.random.default_rng(seed).random(2000) < 0.2
+        data = FeatureRows(design, hidden)
+        side.prepare(data, context)
+        sums = functools.partial(side.gather, counts, data, context)
+        learn_from(side, sums, context)
         assert np.abs(side.effects_ - effects).max() < 0.05
         slopes.append(
             (side.effects_[1:] * effects[1:]).sum() / (effects[1:] ** 2).sum()
@@ -410,15 +437,85 @@ def test_a_level_of_one_document_is_kept_and_an_id_is_not(corpus):
 def test_effects_are_learned_every_few_passes(monkeypatch):
     passes = []
     monkeypatch.setattr(
-        Features, "_regress", lambda side, counts, data, choose: passes.append(choose)
+        Features, "_regress", lambda side, sums, ask, choose: passes.append(choose)
     )
     side, every = Features(), features.LEARN_EVERY
-    data = sparse.csr_matrix(np.ones((3, 1)))
+    data = FeatureRows(sparse.csr_matrix(np.ones((5, 1))), np.arange(5) == 1)
     for iteration in range(2 * every + 2):
-        context = Context(3, 2, 4, np.ones(3), iteration=iteration, alpha=np.ones(2))
-        side.gather(np.ones((3, 2)), data, context)
+        context = Context(5, 2, 4, np.ones(5), iteration=iteration, alpha=np.ones(2))
+        side.prepare(data, context)
+        sums = functools.partial(side.gather, np.ones((5, 2)), data, context)
+        learn_from(side, sums, context)
     assert every > 1
     assert passes == [True, False]  # penalty and s are chosen at first and at the end
+
+
+@pytest.mark.parametrize("most", [features.MOST_SOLVED, 1])
+def test_sums_over_rows_are_those_over_all_documents(most, monkeypatch):
+    """Equations solved as they are or by products, of one part or of several."""
+    monkeypatch.setattr(features, "MOST_SOLVED", most)
+    design, _, _, counts = drawn_counts(400)
+    found = []
+    for ends in ([0, 400], [0, 90, 91, 310, 400]):
+        context = Context(
+            400, 5, 9, counts.sum(axis=1), alpha=np.full(5, 0.2), last=True
+        )
+        side = Features()
+        side.columns_, side.feature_names_ = [], ["intercept", "a", "b"]
+        data = FeatureRows(design, np.arange(400) % 5 == 0)
+        parts = [slice(*pair) for pair in itertools.pairwise(ends)]
+        side.prepare(data, context)
+
+        def gather(side=side, parts=parts, data=data, context=context):
+            sums = (side.gather(counts[own], data[own], context) for own in parts)
+            return functools.reduce(add_statistics, sums)
+
+        learn_from(side, gather, context)
+        found.append(side)
+    one, several = found
+    assert one.penalty_ == several.penalty_
+    assert several.concentration_ == pytest.approx(one.concentration_, rel=1e-6)
+    np.testing.assert_allclose(several.effects_, one.effects_, atol=1e-7)
+    np.testing.assert_allclose(several.prior_, one.prior_, rtol=1e-6)
+    lengths = counts.sum(axis=1)
+    shares, weights = counts / lengths[:, None], lengths / (lengths + 1.0)
+    weights /= weights.mean()
+    wanted = regression(design, shares, weights, one.penalty_)
+    np.testing.assert_allclose(one.effects_, wanted, atol=1e-6)
+
+
+def test_many_columns_are_learned_as_few(corpus, monkeypatch):
+    X, table, phi = corpus
+    options = {"init": phi + 0.01, "max_iter": 25, "tol": 0}
+    few = FeatureLDA(4, **options).fit(X, features=table)
+    monkeypatch.setattr(features, "MOST_SOLVED", 1)
+    many = FeatureLDA(4, **options).fit(X, features=table)
+    np.testing.assert_allclose(many.effects_, few.effects_, atol=2e-5)
+    np.testing.assert_allclose(many.doc_topics_, few.doc_topics_, atol=1e-4)
+
+
+def test_features_are_seen_some_documents_at_a_time(corpus, tmp_path, monkeypatch):
+    """On blocks: the same as in memory, and at no time all documents."""
+    X, table, phi = corpus
+    seen = []
+    for name in ("gather", "prior"):
+        own = getattr(Features, name)
+
+        def noted(side, *given, own=own):
+            data = given[-2]
+            seen.append(0 if data is None else len(data.hidden))
+            return own(side, *given)
+
+        monkeypatch.setattr(Features, name, noted)
+    options = {"init": phi + 0.01, "max_iter": 25, "tol": 0, "random_state": 0}
+    memory = FeatureLDA(4, **options).fit(X, features=table)
+    seen.clear()
+    blocks = BlockMatrix.write(tmp_path / "x", X, block_size=130)
+    found = FeatureLDA(4, **options).fit(blocks, features=table)
+    assert 0 < max(seen) <= 130
+    np.testing.assert_allclose(found.effects_, memory.effects_, atol=1e-6)
+    np.testing.assert_allclose(found.doc_topics_, memory.doc_topics_, atol=1e-5)
+    np.testing.assert_allclose(found.components_, memory.components_, atol=1e-6)
 
 
 def test_a_prior_that_explains_everything_does_not_undo_itself():

@@ -71,7 +71,7 @@ def test_evidence_is_the_log_of_what_was_found():
     np.testing.assert_allclose(found[:, :2], STRENGTH * np.array(wanted))
     rest = np.log([LEAST_UNSEEDED, 0.8])
     np.testing.assert_allclose(found[:, 2], STRENGTH * rest)
-    side.finish(np.ones((2, 3)), data, context)
+    side.finish(context)
     assert not side.evidence(np.ones((2, 3)), side.check(None, context), context).any()
 
 

@@ -240,7 +240,7 @@ def test_a_topic_is_lost_with_less_of_its_seeds_than_the_corpus(share, lost):
     side._own, side._plain = np.array([0.5, 0.5]), np.array([0.05, 0.05])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        side.finish(np.ones((4, 1)), None, context)
+        side.finish(context)
     assert any("about something else" in str(w.message) for w in told) == lost
 
 

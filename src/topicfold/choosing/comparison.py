@@ -657,7 +657,7 @@ def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
 def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
     """Return the candidates, and the reasons for those that cannot be scored."""
     if names is None:
-        from topicfold.models.word_network import words_if_short
+        from topicfold.core.counts import words_if_short
 
         names = list(UNLABELLED_MODELS if y is None else LABELLED_MODELS)
         if words_if_short(X) is not None:

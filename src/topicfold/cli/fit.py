@@ -344,7 +344,7 @@ def advise_short(corpus: Any, entry: Any) -> None:
 
     Where texts have one word, no model can tell which words occur together.
     """
-    from topicfold.models.word_network import words_if_short
+    from topicfold.core.counts import words_if_short
 
     words = words_if_short(corpus.counts) if entry.name == "lda" else None
     if words is not None and words >= 2:

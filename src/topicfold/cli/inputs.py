@@ -138,8 +138,12 @@ class TextOptions(Flags):
 
     def text_format(self, source: str) -> str | None:
         """Return the format of raw text; None for counts and the built-in corpus."""
-        from topicfold.corpus.block_corpus import is_block_folder
-        from topicfold.corpus.files import READ, check_format, format_of
+        from topicfold.corpus.files import (
+            READ,
+            check_format,
+            format_of,
+            is_block_folder,
+        )
         from topicfold.corpus.texts import TEXT_FORMATS
 
         if self.format is None and (source == BUILT_IN or is_block_folder(source)):
@@ -267,21 +271,27 @@ def read_corpus(
 
 def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
     """Return which columns were read, and from when to when the documents are."""
-    from topicfold.core.times import parse_times
-
     shown = dict(columns)
-    when = parse_times(times)
-    if when is not None and "time" in shown:
-        known = when[when == when]  # neither NaN nor NaT
-        first, last = known.min(), known.max()
-        if when.dtype.kind == "f":
-            first, last = f"{first:g}", f"{last:g}"
-        shown["time"] += f" ({first} to {last})"
+    if "time" in shown:
+        shown["time"] += _span_of(times)
     if "extra" in shown:
         shown["also"] = shown.pop("extra")
     if "not used" in shown:
         shown["not used"] = shown.pop("not used")  # last
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
+
+
+def _span_of(times: list[str] | None) -> str:
+    from topicfold.core.times import parse_times
+
+    when = parse_times(times)
+    if when is None:
+        return ""
+    known = when[when == when]  # neither NaN nor NaT
+    first, last = known.min(), known.max()
+    if when.dtype.kind == "f":
+        first, last = f"{first:g}", f"{last:g}"
+    return f" ({first} to {last})"
 
 
 def read_in_memory(

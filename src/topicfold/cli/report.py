@@ -237,11 +237,13 @@ def save_and_report(
 
 def read_times(values: Sequence[str] | None) -> Any:
     """Return times as numbers or dates; None, with a note, if they are neither."""
+    known = [value.strip() for value in values or () if value.strip()]
+    if not known:
+        return None
     from topicfold.core.times import parse_times
 
     found = parse_times(values)
-    known = [value.strip() for value in values or () if value.strip()]
-    if found is None and known:
+    if found is None:
         first = next((text for text in known if parse_times([text]) is None), known[0])
         tell(
             "note",

@@ -26,6 +26,8 @@ SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Rows of a tall dense product per call of BLAS, for any number of threads.
 _CHUNK = 4096
 _RANGES_PER_THREAD = 2  # a product with one vector is short
+# Words of a text, fewer than which make it short, and texts to rate that by.
+SHORT_TEXT, TEXTS_TO_RATE = 20, 100
 _FILE_ADVICE = "The file is damaged; write or copy it again."
 _MATRIX_ADVICE = (
     "Build it again with scipy.sparse.csr_matrix((values, (rows, columns)), shape)."
@@ -522,3 +524,9 @@ def nth_largest(scores: NDArray[Any], n: int) -> float:
         peaks = scores[: width * _GROUP].reshape(_GROUP, width).max(axis=0)
         scores = scores[scores >= np.partition(peaks, width - n)[width - n]]
     return float(np.partition(scores, len(scores) - n)[len(scores) - n])
+
+
+def words_if_short(counts: Any) -> float | None:
+    """Return the mean number of words where texts are short, so that LDA is weak."""
+    words = counts.sum() / max(counts.shape[0], 1)
+    return words if words < SHORT_TEXT and counts.shape[0] >= TEXTS_TO_RATE else None

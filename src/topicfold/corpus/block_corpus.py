@@ -7,7 +7,6 @@ It answers the few questions that learning asks of a matrix as a CSR matrix woul
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,7 +19,6 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts, check_range
 from topicfold.exceptions import DataError
-from topicfold.persistence.atomic import settle
 
 # Blocks that one mini-batch is drawn from: documents of one source are often next to
 # each other, and on a cluster as many workers share the batch.
@@ -275,50 +273,6 @@ def join_rows(
     parts = [block if weight == 1.0 else block * weight, more]
     joined = sparse.hstack(parts, format="csr", dtype=block.dtype)
     return sparse.csr_matrix(joined)
-
-
-class Tally:
-    """Sizes of the blocks so far, and documents and total of every term."""
-
-    def __init__(self, width: int = 0) -> None:
-        self.sizes: list[tuple[int, int]] = []
-        self.frequencies = np.zeros(width, np.int64)
-        self.totals = np.zeros(width)
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return sum(rows for rows, _ in self.sizes)
-
-    def widen(self, width: int) -> None:
-        """Make room for more terms."""
-        more = max(width - len(self.totals), 0)
-        self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
-        self.totals = np.append(self.totals, np.zeros(more))
-
-    def add(self, block: sparse.csr_matrix) -> None:
-        """Add the terms of a block."""
-        self.widen(block.shape[1])
-        width = len(self.totals)
-        self.sizes.append((block.shape[0], block.nnz))
-        self.frequencies += np.bincount(block.indices, minlength=width)
-        self.totals += np.bincount(block.indices, block.data, width)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what an index says of its blocks and terms."""
-        rows, nnz = np.array(self.sizes, dtype=np.int64).T.copy()
-        return {
-            "block_rows": rows,
-            "block_nnz": nnz,
-            "document_frequencies": self.frequencies,
-            "term_totals": self.totals,
-        }
-
-
-def is_block_folder(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder holds counts in blocks."""
-    settle(Path(path))
-    return Path(path, INDEX).is_file()
 
 
 def clean_block(

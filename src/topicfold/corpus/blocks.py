@@ -29,11 +29,11 @@ from topicfold.corpus.block_corpus import (
     INDEX,
     BlockCorpus,
     Rows,
-    Tally,
     clean_block,
-    is_block_folder,
 )
+from topicfold.corpus.files import is_block_folder
 from topicfold.corpus.lines import DAMAGE, check_size, load_counts
+from topicfold.corpus.tally import Tally
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.persistence.atomic import discard, new_draft, swap_folder
 from topicfold.persistence.bundle import checksum, read_bundle, write_bundle

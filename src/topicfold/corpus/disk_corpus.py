@@ -19,9 +19,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import is_block_folder
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
-from topicfold.corpus.files import READING_OPTIONS, corpus_name, naming, read, taken
+from topicfold.corpus.files import (
+    READING_OPTIONS,
+    corpus_name,
+    is_block_folder,
+    naming,
+    read,
+    taken,
+)
 from topicfold.corpus.formats import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.texts import Known, iter_texts

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.corpus.block_corpus import INDEX
 from topicfold.corpus.formats import (
     FOLDER_SIDES,
     FORMATS,
@@ -71,6 +72,12 @@ from topicfold.persistence.atomic import (
 )
 
 _ROWS, _COLUMNS = ", but counts.npz has {} rows", ", but counts.npz has {} columns"
+
+
+def is_block_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds counts in blocks."""
+    settle(Path(path))
+    return Path(path, INDEX).is_file()
 
 
 def load_folder(path: str | os.PathLike[str], *, texts: bool = True) -> Corpus:

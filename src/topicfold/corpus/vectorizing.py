@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from topicfold.corpus.block_corpus import Tally
-from topicfold.corpus.common_words import COMMON, Spread
+from topicfold.corpus.tally import COMMON, Spread
 from topicfold.corpus.tokens import (
     AUTO,
     ENGLISH,
@@ -415,7 +414,7 @@ class WordCounter:
             self._numbers = _Numbers(str, known)
         self.n_words = self.n_unknown = self.n_cleaned = self.n_copies = 0
         self._seen: set[int] | None = set() if known is None else None
-        self._tally, self._spread = Tally(), Spread()
+        self._tally = Spread()
         self.left_out: dict[str, Any] = {}
 
     @property
@@ -470,7 +469,6 @@ class WordCounter:
         block.sum_duplicates()
         if self._seen is not None:
             self._tally.add(block)
-            self._spread.add(block)
         return block
 
     def choose(self, bounds: Bounds) -> tuple[NDArray[np.int32], list[str]]:
@@ -500,7 +498,7 @@ class WordCounter:
                 f"{n:,}",
             )
         always = self._always(bounds.keep)
-        even = self._spread.even()[: len(words)]
+        even = self._tally.even()[: len(words)]
         kept, common = bounds.kept(frequencies, n, even, always)
         self._note_left_out(common[~np.isin(common, always)], words, bounds, n)
         order = sorted({*kept, *always}, key=words.__getitem__)

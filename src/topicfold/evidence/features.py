@@ -12,6 +12,10 @@ penalty counts in documents, so that a level of one document keeps an effect, dr
 none by half with a penalty of 1. Penalty and s are those of documents that the
 regression has not seen.
 
+All of it is made of sums over documents, a fifth of which is hidden: of ``x xᵀ`` and
+``x N_dᵀ / n_d``, with many columns of products ``x (xᵀ V)`` for conjugate gradients,
+and of how far shares are from what each penalty lets expect.
+
 Mimno and McCallum's ``α_dk = exp(x_dᵀ λ_k)``, fitted to the likelihood of expected
 counts, is not what happens here: expected counts are spread more evenly than counts
 are, and such a prior made new documents less likely (benchmarks/results/
@@ -20,12 +24,14 @@ sides_features.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from sklearn.linear_model import Ridge
+from scipy.sparse.linalg import LinearOperator, cg
 
 from topicfold.core.counts import simplex_problems
 from topicfold.core.parameters import POSITIVE, DeclaredParameters, whole
@@ -45,36 +51,60 @@ from topicfold.parts.steps import Context
 Matrix = NDArray[np.float64]
 # Passes between two regressions.
 LEARN_EVERY = 10
-# Penalties to choose from, in documents, and the documents on which they are judged.
+# Penalties to choose from, in documents, and of how many documents one is hidden.
 PENALTIES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 HIDDEN = 5
 # Columns up to which the equations of the regression are solved as they are.
 MOST_SOLVED = 500
+# Conjugate gradients end at this relative residual, or after so many steps.
+TOLERANCE, MOST_STEPS = 1e-6, 1000
 # ε, the share of the corpus's mean in what is expected of a document.
 COMMON = 0.05
 # Limits of s.
 STRENGTHS = (0.1, 1e4)
 
 
-def regression(design: Any, shares: Matrix, weights: Matrix, penalty: float) -> Matrix:
+def moments(design: Any, shares: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+    """Return ``Σ w x xᵀ``, of many columns its first row alone, and ``Σ w x sᵀ``."""
+    weighted = design.multiply(weights[:, None]).tocsr()
+    first = slice(None if design.shape[1] - 1 <= MOST_SOLVED else 1)
+    gram = (design[:, first].T @ weighted).toarray()
+    return gram, np.asarray(weighted.T @ shares)
+
+
+def regression(
+    gram: Matrix,
+    cross: Matrix,
+    penalty: float,
+    product: Callable[[Matrix], Matrix],
+    start: Matrix,
+) -> Matrix:
     """Return b and B (F, K) of a ridge regression; the first column is of ones.
 
     b has no penalty. The coefficients of a category's levels sum to zero, if each
-    document has one.
+    document has one. Where `gram` is its first row alone, the equations of the centred
+    columns are solved by conjugate gradients from `start`: ``product(V)`` returns
+    ``Σ w x xᵀ V``.
     """
-    columns = sparse.csr_matrix(design[:, 1:])
-    if columns.shape[1] > MOST_SOLVED:
-        ridge = Ridge(alpha=penalty, solver="sparse_cg", tol=1e-6)
-        found = ridge.fit(columns, shares, sample_weight=weights)
-        return np.vstack([found.intercept_, found.coef_.T])
-    # All topics at once, by the equations of the centred columns.
-    total = weights.sum()
-    weighted = columns.multiply(weights[:, None]).tocsr()
-    mean, usual = weighted.sum(axis=0).A1 / total, weights @ shares / total
-    square = (columns.T @ weighted).toarray() - total * np.outer(mean, mean)
-    square[np.diag_indices_from(square)] += penalty
-    both = weighted.T @ shares - total * np.outer(mean, usual)
-    effects = linalg.solve(square, both, assume_a="pos")
+    total = gram[0, 0]
+    mean, usual = gram[0, 1:] / total, cross[0] / total
+    both = cross[1:] - total * np.outer(mean, usual)
+    if len(gram) > 1:
+        square = gram[1:, 1:] - total * np.outer(mean, mean)
+        square[np.diag_indices_from(square)] += penalty
+        effects = linalg.solve(square, both, assume_a="pos")
+        return np.vstack([usual - mean @ effects, effects])
+
+    def times(values: Matrix) -> Matrix:
+        own = values.reshape(both.shape)
+        centred = np.vstack([-(mean @ own), own])
+        found = product(centred)
+        return (found[1:] - np.outer(mean, found[0]) + penalty * own).ravel()
+
+    equations = LinearOperator((both.size, both.size), times, dtype=np.float64)
+    options: dict[str, Any] = {"rtol": TOLERANCE, "maxiter": MOST_STEPS}
+    effects, _ = cg(equations, both.ravel(), start[1:].ravel(), **options)
+    effects = effects.reshape(both.shape)
     return np.vstack([usual - mean @ effects, effects])
 
 
@@ -86,16 +116,41 @@ def expected_shares(design: Any, effects: Matrix, mean: Matrix) -> Matrix:
     return np.asarray((1 - COMMON) * line + COMMON * mean)
 
 
-def strength(shares: Matrix, expected: Matrix, lengths: Matrix) -> float:
+def distances(
+    shares: Matrix, expected: Matrix, lengths: Matrix, weights: Matrix
+) -> Matrix:
+    """Return the log loss of what is expected of documents, and sums for `strength`."""
+    spread = 1.0 - (expected**2).sum(axis=1)
+    loss = -(weights @ (shares * np.log(expected)).sum(axis=1))
+    away = ((shares - expected) ** 2).sum() - (spread / lengths).sum()
+    return np.array([loss, away, (spread * (1.0 - 1.0 / lengths)).sum()])
+
+
+def strength(away: float, most: float) -> float:
     """Return s by the variance of shares around what is expected.
 
     ``E (N_dk / n_d − m_dk)² = m_dk (1 − m_dk) (1 / n_d + (1 − 1 / n_d) / (s + 1))``.
     """
-    spread = 1.0 - (expected**2).sum(axis=1)
-    away = ((shares - expected) ** 2).sum() - (spread / lengths).sum()
-    most = (spread * (1.0 - 1.0 / lengths)).sum()
-    total = most / max(away, 1e-9) - 1.0
-    return float(np.clip(total, *STRENGTHS))
+    return float(np.clip(most / max(away, 1e-9) - 1.0, *STRENGTHS))
+
+
+# What `Features.gather` is to return next: "moments" of documents that are seen and of
+# those hidden; the "product" of the columns with a matrix; "distances" of shares from
+# what each of several effects lets expect; or the sum of what is "expected". Of hidden
+# documents, of others, or of all (None); and what is multiplied or compared.
+Asked = tuple[str, bool | None, Any]
+MOMENTS: Asked = ("moments", None, None)
+
+
+@dataclass
+class FeatureRows:
+    """Features of some documents."""
+
+    design: sparse.csr_matrix  # (D, F), a column of ones first
+    hidden: NDArray[np.bool_]  # documents that the choice of the penalty is made on
+
+    def __getitem__(self, rows: Any) -> FeatureRows:
+        return FeatureRows(self.design[rows], self.hidden[rows])
 
 
 class Features(DeclaredParameters, Side):
@@ -151,7 +206,8 @@ class Features(DeclaredParameters, Side):
     _per_topic = ("effects_", "mean_", "prior_")
     _numbers = ("penalty_", "concentration_")
     required = False
-    needs_all_documents = True
+    learns_last = True
+    in_batches = False
     penalty: Annotated[float | None, POSITIVE]
     n_knots: Annotated[int | None, whole(3)]
     min_documents: Annotated[int, whole(1)]
@@ -162,7 +218,7 @@ class Features(DeclaredParameters, Side):
     prior_: Matrix
     penalty_: float
     concentration_: float
-    _now: tuple[Matrix, Matrix] | None = None
+    _asked: Asked = MOMENTS
 
     def __init__(
         self,
@@ -173,62 +229,24 @@ class Features(DeclaredParameters, Side):
     ) -> None:
         self._store_parameters(locals())
 
-    def check(self, data: Any, context: Context) -> sparse.csr_matrix:
+    def check(self, data: Any, context: Context) -> FeatureRows:
         """Return the design, a column of ones first; without data, that alone."""
+        size = context.n_documents
+        hidden = np.random.default_rng(0).permutation(size) % HIDDEN == 0
         if data is None:
             self.columns_: list[Column] = []
             self.feature_names_ = ["intercept"]
-            return sparse.csr_matrix(np.ones((context.n_documents, 1)))
+            return FeatureRows(sparse.csr_matrix(np.ones((size, 1))), hidden)
         if not context.fitting:
-            return encode(data, context.n_documents, self.columns_)
+            return FeatureRows(encode(data, size, self.columns_), hidden)
         self.columns_, design = learn_columns(
-            data,
-            context.n_documents,
-            n_knots=self.n_knots,
-            min_documents=self.min_documents,
+            data, size, n_knots=self.n_knots, min_documents=self.min_documents
         )
         self.feature_names_ = design_names(self.columns_)
-        return design
+        return FeatureRows(design, hidden)
 
-    def carried(self, data: Any, context: Context) -> dict[str, tuple[int, ...]]:
-        """What the last regression found."""
-        size = context.n_topics
-        shapes: dict[str, tuple[int, ...]] = {"effects_": (data.shape[1], size)}
-        return {**shapes, "mean_": (size,), "penalty_": (), "concentration_": ()}
-
-    def gather(self, counts: Array, data: Any, context: Context) -> tuple[Any, ...]:
-        """Regress the shares, every few passes."""
-        if context.iteration and context.iteration % LEARN_EVERY == 0:
-            self._begin(data, context)
-            self._regress(counts, data, choose=context.iteration == LEARN_EVERY)
-        return ()
-
-    def finish(self, counts: Array, data: Any, context: Context) -> None:
-        """Regress the shares of the end."""
-        self._begin(data, context)
-        self._regress(counts, data, choose=True)
-        self.prior_ = self._alpha(data).mean(axis=0)
-        self._now = None
-
-    def prior(self, data: Any, context: Context) -> Matrix:
-        """Return α (D, K)."""
-        if data is None:
-            return self.prior_[None]
-        self._begin(data, context)
-        if not context.fitting:
-            return self._alpha(data)
-        # It stays the same until the effects are others.
-        if self._now is None or self._now[0] is not self.effects_:
-            self._now = self.effects_, self._alpha(data)
-        return self._now[1]
-
-    def _alpha(self, design: Any) -> Matrix:
-        return self.concentration_ * self.expected(design)
-
-    def _begin(self, design: Any, context: Context) -> None:
+    def prepare(self, data: FeatureRows, context: Context) -> None:
         """Start from the model's own α."""
-        if hasattr(self, "effects_"):
-            return
         if not (context.alpha > 0).all():
             raise DataError(
                 "Features change the prior of documents, and this model has none. "
@@ -236,63 +254,121 @@ class Features(DeclaredParameters, Side):
             )
         total = float(context.alpha.sum())
         self.mean_ = context.alpha / total
-        self.effects_ = np.zeros((design.shape[1], context.n_topics))
+        self.effects_ = np.zeros((data.design.shape[1], context.n_topics))
         self.effects_[0] = self.mean_
         self.penalty_ = 1.0 if self.penalty is None else float(self.penalty)
         wanted = self.concentration
         self.concentration_ = total if wanted is None else float(wanted)
 
-    def _regress(self, counts: Array, design: Any, choose: bool) -> None:
-        """Learn what is expected of documents; `choose` the penalty and s first."""
-        shares = np.array(counts, dtype=np.float64)  # counts at first
-        known = shares.sum(axis=1) > 1.0
-        if known.sum() < HIDDEN:
-            return
-        if not known.all():
-            shares, design = shares[known], design[known]
-        lengths = shares.sum(axis=1)
-        shares /= lengths[:, None]
+    def carried(
+        self, data: FeatureRows, context: Context
+    ) -> dict[str, tuple[int, ...]]:
+        """What the last regression found."""
+        size = context.n_topics
+        effects = data.design.shape[1], size
+        shapes: dict[str, tuple[int, ...]] = {"effects_": effects, "mean_": (size,)}
+        return {**shapes, "penalty_": (), "concentration_": ()}
+
+    def prior(self, data: FeatureRows | None, context: Context) -> Matrix:
+        """Return α (D, K)."""
+        if data is None:
+            return self.prior_[None]
+        return self.concentration_ * self.expected(data)
+
+    def expected(self, data: FeatureRows) -> Matrix:
+        """Return the expected mixtures, given the features alone: α_d / α_d·."""
+        return expected_shares(data.design, self.effects_, self.mean_)
+
+    # ---- learning
+
+    def gather(
+        self, counts: Array, data: FeatureRows, context: Context
+    ) -> tuple[Any, ...]:
+        """Return the sums that were asked for; nothing between two regressions."""
+        due = context.iteration > 0 and context.iteration % LEARN_EVERY == 0
+        if not (due or context.last):
+            return ()
+        kind, hidden, given = self._asked
+        if kind == "expected":
+            return (self.expected(data).sum(axis=0),)
+        lengths: Any = counts.sum(axis=1, dtype=np.float64)
+        used = lengths > 1.0  # one token has no shares
+        if hidden is not None:
+            used &= data.hidden == hidden
+        lengths, design = lengths[used], data.design[used]
         weights = lengths / (lengths + self.concentration_)
-        weights /= weights.mean()  # else a strong prior would be a strong penalty
-        self.mean_ = weights @ shares / weights.sum()
-        if design.shape[1] == 1:
-            self.effects_ = self.mean_[None].copy()
-            self._strengthen(shares, self.expected(design), lengths)
+        if kind == "product":
+            return (np.asarray(design.T @ (weights[:, None] * (design @ given))),)
+        shares = counts[used] / lengths[:, None]
+        if kind == "distances":
+            expected = (expected_shares(design, own, self.mean_) for own in given)
+            found = [distances(shares, rows, lengths, weights) for rows in expected]
+            return (np.stack(found),)
+        parts = [
+            moments(design[own], shares[own], weights[own])
+            for own in (~data.hidden[used], data.hidden[used])
+        ]
+        return len(shares), *(np.stack(pair) for pair in zip(*parts, strict=True))
+
+    def learn(self, sums: tuple[Any, ...], context: Context) -> None:
+        """Learn what is expected of documents; first and last, also penalty and s."""
+        if not sums or context.sums is None:
             return
-        if choose:
-            self._choose(shares, design, lengths, weights)
-        self.effects_ = regression(design, shares, weights, self.penalty_)
+        again = context.sums
 
-    def _choose(
-        self, shares: Matrix, design: Any, lengths: Matrix, weights: Matrix
-    ) -> None:
-        """Choose the penalty by hidden documents, s by how far these are away."""
-        number = np.random.default_rng(0).permutation(len(shares)) % HIDDEN
-        hidden, seen = number == 0, number != 0
-        best = np.inf
-        given = self.penalty is not None
-        for penalty in (self.penalty_,) if given else PENALTIES:
-            effects = regression(design[seen], shares[seen], weights[seen], penalty)
-            found = expected_shares(design[hidden], effects, self.mean_)
-            loss = -float(
-                weights[hidden] @ (shares[hidden] * np.log(found)).sum(axis=1)
+        def ask(kind: str, hidden: bool | None, given: Any) -> Any:
+            self._asked = kind, hidden, given
+            try:
+                return again()[0]
+            finally:
+                self._asked = MOMENTS
+
+        if sums[0] >= HIDDEN:
+            choose = context.last or context.iteration == LEARN_EVERY
+            self._regress(sums, ask, choose=choose)
+        if context.last:
+            total = ask("expected", None, None)
+            self.prior_ = self.concentration_ * total / context.n_documents
+
+    def _regress(self, sums: tuple[Any, ...], ask: Any, choose: bool) -> None:
+        """Regress the shares; `choose` the penalty by hidden documents, and s, too."""
+        number, gram, cross = sums
+        total = gram[:, 0, 0].sum()
+        self.mean_ = cross[:, 0].sum(axis=0) / total
+        scale = number / total  # else a strong prior would be a strong penalty
+        gram, cross = scale * gram, scale * cross
+
+        def solution(hidden: bool | None, penalty: float, start: Matrix) -> Matrix:
+            own = slice(0, 2 if hidden is None else 1)
+            return regression(
+                *(gram[own].sum(axis=0), cross[own].sum(axis=0), penalty),
+                lambda values: scale * ask("product", hidden, values),
+                start,
             )
-            if loss < best:
-                best, self.penalty_, expected = loss, penalty, found
-        self._strengthen(shares[hidden], expected, lengths[hidden])
 
-    def _strengthen(self, shares: Matrix, expected: Matrix, lengths: Matrix) -> None:
-        if self.concentration is None:
-            self.concentration_ = strength(shares, expected, lengths)
+        found = None
+        if gram.shape[-1] == 1:
+            self.effects_ = self.mean_[None].copy()
+            (found,) = ask("distances", None, [self.effects_])
+        else:
+            if choose and gram[:, 0, 0].all():
+                given, start = self.penalty is not None, self.effects_
+                penalties = (self.penalty_,) if given else PENALTIES
+                effects: list[Matrix] = []
+                for penalty in penalties[::-1]:  # the first is the soonest done
+                    start = solution(False, penalty, start)
+                    effects.insert(0, start)
+                values = ask("distances", True, effects)
+                best = int(values[:, 0].argmin())
+                found, self.penalty_ = values[best], penalties[best]
+            self.effects_ = solution(None, self.penalty_, self.effects_)
+        if found is not None and self.concentration is None:
+            self.concentration_ = strength(*found[1:])
 
     def effects(self) -> tuple[list[str], Matrix]:
         """Return names and effects without the intercept, in the user's units."""
         units = design_units(self.columns_)[1:, None]
         return self.feature_names_[1:], self.effects_[1:] / units
-
-    def expected(self, design: Any) -> Matrix:
-        """Return the expected mixtures, given the features alone: α_d / α_d·."""
-        return expected_shares(design, self.effects_, self.mean_)
 
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:
         super()._check_fitted(n_topics, n_terms)

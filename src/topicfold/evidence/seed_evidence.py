@@ -129,6 +129,6 @@ class SeedEvidence(Side):
             found[:, : data.shape[1] - 1] = np.log(np.maximum(data[:, :-1], LEAST))
         return STRENGTH * found
 
-    def finish(self, counts: Array, data: Any, context: Context) -> None:
+    def finish(self, context: Context) -> None:
         """Forget the training documents."""
         self.__dict__.pop("_shares", None)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,8 @@ class SidedGibbs(CollapsedGibbs):
         **options: Any,
     ) -> None:
         self.sides = sides.at(0, alpha, eta)
+        for side, data in zip(self.sides.sides, self.sides.data, strict=True):
+            side.prepare(data, self.sides.context)
         self.own = OwnPriors.of(self.sides)
         super().__init__(X, alpha, eta, **options)
 
@@ -120,9 +123,14 @@ class SidedGibbs(CollapsedGibbs):
     def finish(self) -> None:
         """Let sides learn what needs the end alone."""
         counts = self._summed()[1] / max(self.n_samples, 1)
-        self.sides = self.sides.at(self.n_sweeps, self.alpha, self.eta)
-        for side, data in zip(self.sides.sides, self.sides.data, strict=True):
-            side.finish(counts, data, self.sides.context)
+        now = self.sides.at(self.n_sweeps, self.alpha, self.eta)
+        context = replace(now.context, last=True)
+        self.sides = replace(now, context=context)
+        for side, data in zip(now.sides, now.data, strict=True):
+            if side.learns_last:
+                sums = functools.partial(side.gather, counts, data, context)
+                learn_from(side, sums, context)
+            side.finish(context)
 
     def _learn_alpha(self) -> None:
         """Documents have their own."""

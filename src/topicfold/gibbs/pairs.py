@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""What two topics are worth in place of one, by sampling between the two.
+"""What drawn topics of tokens say: α, and what two topics are worth in place of one.
 
 The tokens of a pair of topics are drawn between its two sides, all else fixed:
 
@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
+from topicfold.core.counts import SMALLEST_PRIOR
 from topicfold.core.jit import kernel
 from topicfold.gibbs.fixed_topics import stream_key, uniform
 
@@ -31,6 +32,9 @@ COUNTED = 2
 DOCUMENT_SWEEPS = 5
 # Streams of random numbers after those of the sweeps over tokens.
 COINS, BY_DOCUMENT = 1000, 2000
+# Rounds of Minka's fixed point (docs/math.md §3). Whole counts repeat, so each distinct
+# one is looked at once; codes below the second are counted in a table, without sorting.
+PRIOR_STEPS, LARGEST_TABLE = 3, 1 << 23
 
 
 class Pairs(NamedTuple):
@@ -114,6 +118,32 @@ def _size_evidence(counts: NDArray[np.int32], eta: float) -> NDArray[np.float64]
     left, right = totals[::2], totals[1::2]
     two = gammaln(left + size) + gammaln(right + size) - gammaln(size)
     return np.asarray(two - gammaln(left + right + size))
+
+
+def alpha_from_codes(
+    codes: NDArray[np.integer], lengths: NDArray[np.integer], alpha: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return α of a Dirichlet-multinomial, from N_dk K + k of every N_dk > 0.
+
+    ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``; documents
+    without tokens say nothing.
+    """
+    n_topics = len(alpha)
+    if codes.max(initial=0) < LARGEST_TABLE:
+        table = np.bincount(codes)
+        distinct = np.flatnonzero(table)
+        repeats = table[distinct]
+    else:
+        distinct, repeats = np.unique(codes, return_counts=True)
+    n, k = np.divmod(distinct, n_topics)
+    length, documents = np.unique(lengths[lengths > 0], return_counts=True)
+    for _ in range(PRIOR_STEPS):
+        terms = repeats * (psi(n + alpha[k]) - psi(alpha[k]))
+        above = np.bincount(k, weights=terms, minlength=n_topics)
+        total = alpha.sum()
+        below = float(documents @ (psi(length + total) - psi(total)))
+        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
+    return alpha
 
 
 @kernel

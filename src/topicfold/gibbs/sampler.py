@@ -27,18 +27,16 @@ from topicfold.core.counts import SMALLEST_PRIOR, normalize_rows
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 from topicfold.gibbs import sampler_kernels as kernels
+from topicfold.gibbs.pairs import PRIOR_STEPS, alpha_from_codes
 from topicfold.gibbs.tokens import FEWEST_FOR_A_ROW, Block, Tokens
 
 PRIORS_EVERY = 5
-PRIOR_STEPS = 3
 RANGES_A_THREAD = 4
 # log Γ is looked up for counts below these.
 SMALL_DOCUMENT_COUNT = 64
 SMALL_WORD_COUNT = 4096
 # float32 counts one by one up to here.
 LARGEST_FLOAT32 = 1 << 24
-# Codes below this are counted in a table, without sorting.
-LARGEST_TABLE = 1 << 23
 
 
 class CollapsedGibbs:
@@ -318,34 +316,7 @@ class CollapsedGibbs:
         return normalize_rows(theta)
 
 
-# Minka's fixed points (docs/math.md §3). Whole counts repeat, so each distinct one is
-# looked at once.
-
-
-def alpha_from_codes(
-    codes: NDArray[np.integer], lengths: NDArray[np.integer], alpha: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return α of a Dirichlet-multinomial, from N_dk K + k of every N_dk > 0.
-
-    ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``; documents
-    without tokens say nothing.
-    """
-    n_topics = len(alpha)
-    if codes.max(initial=0) < LARGEST_TABLE:
-        table = np.bincount(codes)
-        distinct = np.flatnonzero(table)
-        repeats = table[distinct]
-    else:
-        distinct, repeats = np.unique(codes, return_counts=True)
-    n, k = np.divmod(distinct, n_topics)
-    length, documents = np.unique(lengths[lengths > 0], return_counts=True)
-    for _ in range(PRIOR_STEPS):
-        terms = repeats * (psi(n + alpha[k]) - psi(alpha[k]))
-        above = np.bincount(k, weights=terms, minlength=n_topics)
-        total = alpha.sum()
-        below = float(documents @ (psi(length + total) - psi(total)))
-        alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
-    return alpha
+# Minka's fixed point (docs/math.md §3), as `alpha_from_codes`.
 
 
 def eta_from_histogram(

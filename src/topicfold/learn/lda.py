@@ -406,20 +406,20 @@ class Sample:
         self, topics: Array, alpha: Vector, seed: int
     ) -> tuple[Vector, NDArray[np.int32]]:
         """Return α and the topics of the tokens."""
-        from topicfold.gibbs.pairs import draw_tokens
-        from topicfold.gibbs.sampler import alpha_from_codes
-        from topicfold.gibbs.sampler_kernels import document_codes
+        from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
 
         n_topics, lengths = len(alpha), np.diff(self.doc_ptr)
         rows = np.ascontiguousarray(topics[:, self.terms].T, dtype=np.float32)
         drawn = np.zeros(len(self.words), dtype=np.int32)
-        codes = np.empty(int(np.minimum(lengths, n_topics).sum()), dtype=np.int64)
+        first = np.repeat(np.arange(len(lengths)), lengths) * n_topics
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
             draw_tokens(self.doc_ptr, self.words, rows, *plan)
-            n_codes = document_codes(self.doc_ptr, drawn, n_topics, codes)
+            counts = np.bincount(first + drawn)
+            place = np.flatnonzero(counts)
+            codes = counts[place] * n_topics + place % n_topics
             for _ in range(ALPHA_ROUNDS):
-                alpha = alpha_from_codes(codes[:n_codes], lengths, alpha)
+                alpha = alpha_from_codes(codes, lengths, alpha)
             alpha = np.maximum(alpha, LEAST_ALPHA)
             alpha = alpha * max(1.0, self.least / alpha.sum())
         return alpha, drawn

@@ -343,6 +343,8 @@ class TopicModel(
     def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
         """Return what was learned besides topics and mixtures, for the report."""
         learned = getattr(self, "sides_", ())
+        if not learned:
+            return ()
         return side_tables(learned, vocabulary, len(self.components_))
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:

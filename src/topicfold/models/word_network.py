@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from topicfold.core.counts import SparseRows
+from topicfold.core.counts import SHORT_TEXT, TEXTS_TO_RATE, SparseRows, words_if_short
 from topicfold.core.parameters import warn_caller
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
@@ -21,8 +21,6 @@ from topicfold.models.streamed import not_streamed
 
 # Pairs of words in documents, beyond which texts are not short.
 MOST_PAIRS = 500_000_000
-# Words that count, fewer than which make a text short, and texts to judge by.
-SHORT_TEXT, JUDGED = 20, 100
 # η in tokens of each word: the share by the root of the number of topics, and the most
 # (benchmarks/results/short_texts.md).
 ETA_TOKENS, ETA_MOST = 0.7, 0.2
@@ -120,7 +118,7 @@ class WordNetworkLDA(LDA):
         seen = counts  # by the mixtures; words meet in the texts themselves
         if hasattr(self, "sharing_"):
             counts = self.sharing_.counts_
-        if counts.shape[0] >= JUDGED and words_if_short(counts) is None:
+        if counts.shape[0] >= TEXTS_TO_RATE and words_if_short(counts) is None:
             words = counts.sum() / counts.shape[0]
             warn_caller(
                 f"These texts have about {words:.0f} words each. {type(self).__name__} "
@@ -153,12 +151,6 @@ class WordNetworkLDA(LDA):
     def _default_priors(self) -> tuple[float, float]:
         tokens = min(ETA_TOKENS / self._size**0.5, ETA_MOST)
         return super()._default_priors()[0], tokens * self._pairs_per_word
-
-
-def words_if_short(counts: Any) -> float | None:
-    """Return the mean number of words where texts are short, so that LDA is weak."""
-    words = counts.sum() / max(counts.shape[0], 1)
-    return words if words < SHORT_TEXT and counts.shape[0] >= JUDGED else None
 
 
 def word_network(X: Any) -> sparse.csr_matrix:

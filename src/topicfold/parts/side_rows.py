@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class SideRows:
         self.mixing = sides.one("mixing")
         self.allowed = sides.allowed()
         self._prior_made_of: list[Any] = []
+        if sides.context.fitting and sides.context.iteration == 0:
+            for side, data in self._pairs():
+                side.prepare(data, sides.context)
         if self.mixing is not None:
             side, data = self.mixing
             self._M = side.mixing(data, sides.context).astype(engine.dtype)
@@ -273,24 +277,34 @@ class SideRows:
         self.now = self.now.at(iteration, alpha, eta)
         if self.mixing is not None:
             self.mixing[0].keep_entities(self.entity_topics)
+        self.now = replace(self.now, context=replace(self.now.context, last=True))
+        counts = None
         for side, data in self._pairs():
-            if type(side).finish is not Side.finish:
-                counts = self._last_counts(documents)
-                if not np.isfinite(counts).all():  # a state went on from nonsense
-                    raise DataError(
-                        "The fit ended with topics that are not numbers. If it went on "
-                        "from a saved state, remove that and start afresh."
-                    )
-                side.finish(counts, data, self.now.context)
+            if side.learns_last:
+                counts = self._last_counts(documents) if counts is None else counts
+                self._check_finite(counts)
+                sums = functools.partial(self._sums, side, data, counts)
+                learn_from(side, sums, self.now.context)
+            side.finish(self.now.context)
 
-    def _last_counts(self, documents: Any) -> Array:
-        """Return the N_dk that the documents' mixtures are made of."""
-        engine, own = self.engine, self.own
+    def _check_finite(self, counts: Any) -> None:
+        (finite,) = self._gather(_finite_rows, (counts,))
+        if finite < self.engine.n_documents:  # a state went on from nonsense
+            raise DataError(
+                "The fit ended with topics that are not numbers. If it went on from a "
+                "saved state, remove that and start afresh."
+            )
+
+    def _last_counts(self, documents: Any) -> Any:
+        """Return the N_dk that the documents' mixtures are made of (packed)."""
+        own = self.own
         if own is None:
-            counts = engine.unpack_documents(documents) - self.now.context.alpha
-            return np.maximum(counts, 0)
-        left = np.subtract(documents, own.floor)
-        return np.maximum(engine.unpack_documents(self.without_evidence(left)), 0)
+            left = np.subtract(
+                documents, self.engine.pack_prior(self.now.context.alpha)
+            )
+        else:
+            left = self.without_evidence(np.subtract(documents, own.floor))
+        return np.maximum(left, 0, out=left)
 
     # ---- going on later
 
@@ -498,6 +512,10 @@ def _moved_rows(
     total = before.sum(axis=1, keepdims=True)
     after -= before / np.where(total > 0, total, 1)
     return (float(np.abs(after).sum(dtype=np.float64)) / 2,)
+
+
+def _finite_rows(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> tuple[int]:
+    return (int(np.isfinite(arrays[0]).all(axis=1).sum()),)
 
 
 def _log_prior_rows(

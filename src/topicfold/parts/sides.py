@@ -30,7 +30,8 @@ the hook:
 
 and, if the side learns, `gather`, which sums over documents and their expected counts
 N_dk, and `learn`, which is called with the sums of all after every pass; `value`, its
-part of the objective. Once at the end, `finish` is called with the last counts, and
+part of the objective. `prepare` is called before the first pass. At the end `learn` is
+called once more if the side `learns_last`, then `finish`, and
 `fit_prediction` with the mixtures that documents have without what is to be predicted.
 Methods see some documents at a time, unless the side says `needs_all_documents`: what
 `check` returns has a row for each, and can be sliced (``data[rows]``).
@@ -133,12 +134,19 @@ class Side(Part):
     known_later : bool
         Whether the data of a new document are usually known, so that `fit_transform`
         passes them on to `transform`. Not for what is to be predicted.
+    learns_last : bool
+        Whether `learn` is called once more at the end of a fit, with the counts that
+        the last mixtures are made of; ``context.last`` is true then.
+    in_batches : bool
+        Whether it can learn from a stream of batches.
     init : str or None
         The `init` of the topics that suits the side better than the model's own.
     """
 
     hook: ClassVar[Hook]
     known_later: ClassVar[bool] = True
+    learns_last: ClassVar[bool] = False
+    in_batches: ClassVar[bool] = True
     init: ClassVar[str | None] = None
     # What a fitted side must have, and a loaded one is held to: arrays whose last axis
     # is the topics, those of them with rows on the simplex, and finite numbers.
@@ -180,8 +188,11 @@ class Side(Part):
         """
         return {}
 
-    def finish(self, counts: Array, data: Any, context: Context) -> None:
-        """Learn what needs the counts N_dk of the end alone (errors of estimates)."""
+    def prepare(self, data: Any, context: Context) -> None:
+        """Set where learning starts; ``context.alpha`` are the model's own priors."""
+
+    def finish(self, context: Context) -> None:
+        """Forget the training documents, once, at the end of a fit."""
 
     def start(self, topics: Array, context: Context) -> Array:
         """Return where the topics (K, n_terms) start; `topics` is what `init` made."""

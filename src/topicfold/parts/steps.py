@@ -67,6 +67,8 @@ class Context:
         Passes made so far; 0 is the start.
     fitting : bool
         False in `transform`.
+    last : bool
+        Whether a side learns from the counts at the end of a fit (`Side.learns_last`).
     words : list of str or None
         Names of the columns of X, if they are known.
     topic_names : list of str or None
@@ -116,6 +118,7 @@ class Context:
     eta: float = 0.0
     iteration: int = 0
     fitting: bool = True
+    last: bool = False
     words: list[str] | None = None
     topic_names: list[str] | None = None
     word_totals: NDArray[np.float64] | None = None

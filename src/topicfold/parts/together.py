@@ -212,7 +212,7 @@ def check_place(sides: Sequence[Side], place: str) -> None:
     """Refuse sides that cannot be where the corpus is."""
     for side in sides:
         reason = REFUSED.get((side.hook, place))
-        if place == "online" and side.needs_all_documents:
+        if place == "online" and not (side.in_batches and not side.needs_all_documents):
             reason = _WHOLE
         if reason is not None:
             raise DataError(f"{type(side).__name__} {reason}.")

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
-from topicfold.core.numbering import renumbered
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
 from topicfold.persistence.atomic import (
@@ -103,7 +102,7 @@ class ModelFolder:
             labels=None if self.labels is None else known,
             doc_ids=self.doc_ids,
             texts=self.texts,
-            times=parse_times(self.times),
+            times=parse_times(self.times) if self.times else None,
         )
         if not self.languages:
             return data
@@ -145,7 +144,11 @@ def save_model_folder(model: Any, path: str | os.PathLike[str], **known: Any) ->
 
 def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     """Save a `ModelFolder`; the numbers of its topics are those of the rows."""
-    model, counts = renumbered(folder.model), folder.counts
+    model, counts = folder.model, folder.counts
+    if getattr(model, "edits_", None):
+        from topicfold.core.numbering import renumbered
+
+        model = renumbered(model)
     given: dict[str, Any] = {
         name: getattr(folder, name) for name in ("vocabulary", *_PER_DOCUMENT)
     }

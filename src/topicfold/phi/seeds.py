@@ -218,7 +218,7 @@ class Seeds(DeclaredParameters, Side):
             "seed_shares_": (len(self.seed_words_),),
         }
 
-    def finish(self, counts: Array, data: Any, context: Context) -> None:
+    def finish(self, context: Context) -> None:
         """Say which topics have lost their seeds: the corpus at large has more of them.
 
         Where all topics have seeds, what else documents are about has to go to one of

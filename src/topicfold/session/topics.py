@@ -779,7 +779,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _title(self) -> str:
-        from topicfold.models.word_network import words_if_short
+        from topicfold.core.counts import words_if_short
 
         data = self.data_
         saved = self._saved()

@@ -92,6 +92,7 @@ class AuthorPriors(Authors):
 
     hook = "prior"  # type: ignore[assignment]
     needs_all_documents = True
+    learns_last = True
     _numbers = ("strength_", "concentration_")
     strength_: float = 0.0
     divided_: float = 0.0
@@ -111,16 +112,16 @@ class AuthorPriors(Authors):
 
     def gather(self, counts: Array, data: Any, context: Context) -> tuple[Any, ...]:
         """Make the authors' mixtures of their documents', every few passes."""
-        if context.iteration % LEARN_EVERY == 0 and context.iteration:
-            self._learn(counts, data, context, last=False)
+        due = context.iteration % LEARN_EVERY == 0 and context.iteration
+        if due or context.last:
+            self._learn(counts, data, context)
         return ()
 
-    def finish(self, counts: Array, data: Any, context: Context) -> None:
-        """Make them of the last mixtures."""
-        self._learn(counts, data, context, last=True)
+    def finish(self, context: Context) -> None:
+        """Forget the documents' priors."""
         del self._prior
 
-    def _learn(self, counts: Array, data: Any, context: Context, *, last: bool) -> None:
+    def _learn(self, counts: Array, data: Any, context: Context) -> None:
         rows = np.asarray(counts, dtype=np.float64)
         lengths = rows.sum(axis=1, keepdims=True)
         total = self.concentration_ = float(context.alpha.sum())
@@ -135,7 +136,7 @@ class AuthorPriors(Authors):
         )
         # One if all authors count the same.
         parts = (weights[rows_of] * share)[:, None] * theta[rows_of]
-        if last or self.strength_ == 0 or context.iteration == CHOOSE_AGAIN:
+        if context.last or self.strength_ == 0 or context.iteration == CHOOSE_AGAIN:
             self._choose(parts, theta, weights, data)
         if self.divided_:
             parts = self._divided(parts, data, self.strength_)

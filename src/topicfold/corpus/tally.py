@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Words of most documents: which of them say nothing about a document.
+r"""Sums over documents, block by block; words of most documents that say nothing.
 
 In long documents most words are in most documents, also those that the documents are
 about: "war" is in more than half of the speeches of presidents. How often a word is
@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 # Words in more than this share of the documents are common.
 COMMON = 0.5
@@ -40,8 +41,46 @@ EVEN = 0.25
 _LEAST_DOCUMENTS = 10
 
 
-class Spread:
-    """Sums over documents, block by block, that say how evenly words are spread.
+class Tally:
+    """Sizes of the blocks so far, and documents and total of every term."""
+
+    def __init__(self, width: int = 0) -> None:
+        self.sizes: list[tuple[int, int]] = []
+        self.frequencies = np.zeros(width, np.int64)
+        self.totals = np.zeros(width)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return sum(rows for rows, _ in self.sizes)
+
+    def widen(self, width: int) -> None:
+        """Make room for more terms."""
+        more = max(width - len(self.totals), 0)
+        self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
+        self.totals = np.append(self.totals, np.zeros(more))
+
+    def add(self, block: sparse.csr_matrix) -> None:
+        """Add the terms of a block."""
+        self.widen(block.shape[1])
+        width = len(self.totals)
+        self.sizes.append((block.shape[0], block.nnz))
+        self.frequencies += np.bincount(block.indices, minlength=width)
+        self.totals += np.bincount(block.indices, block.data, width)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what an index says of its blocks and terms."""
+        rows, nnz = np.array(self.sizes, dtype=np.int64).T.copy()
+        return {
+            "block_rows": rows,
+            "block_nnz": nnz,
+            "document_frequencies": self.frequencies,
+            "term_totals": self.totals,
+        }
+
+
+class Spread(Tally):
+    """Sums that also say how evenly words are spread.
 
     Examples
     --------
@@ -53,48 +92,39 @@ class Spread:
     """
 
     def __init__(self) -> None:
-        self._totals = np.zeros(0)
-        self._frequencies = np.zeros(0)
+        super().__init__()
         self._squares = np.zeros(0)
-        self._n_documents = 0
+        self._n_used = 0  # documents that have words
 
     def add(self, block: Any) -> None:
         """Add the documents of a CSR matrix; later ones may have more columns."""
+        super().add(block)
         data = block.data.astype(np.float64)
         rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
         lengths = np.bincount(rows, data, block.shape[0])
-        columns, width = block.indices, block.shape[1]
-        self._totals = _wider(self._totals, columns, data, width)
-        self._frequencies = _wider(self._frequencies, columns, None, width)
-        self._squares = _wider(self._squares, columns, data**2 / lengths[rows], width)
-        self._n_documents += int(np.count_nonzero(lengths))
+        before, width = self._squares, len(self.totals)
+        self._squares = np.zeros(width)
+        self._squares[: len(before)] = before
+        self._squares += np.bincount(block.indices, data**2 / lengths[rows], width)
+        self._n_used += int(np.count_nonzero(lengths))
 
     def overdispersion(self) -> NDArray[np.float64]:
         """Return the overdispersion α of every word: 0 or less where it is even."""
-        share = self._totals / max(self._totals.sum(), 1.0)
-        means = share * self._totals
+        share = self.totals / max(self.totals.sum(), 1.0)
+        means = share * self.totals
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = (self._squares - means - share * self._n_documents) / means
+            found = (self._squares - means - share * self._n_used) / means
         return np.where(means > 0, found, 0.0)
 
     def even(self, common: float = COMMON, even: float = EVEN) -> NDArray[np.bool_]:
         """Return which words are common and spread evenly."""
         found = self.overdispersion()
-        known = self._frequencies >= _LEAST_DOCUMENTS
+        known = self.frequencies >= _LEAST_DOCUMENTS
         order = np.flatnonzero(known)
         order = order[np.argsort(found[order])]
-        tokens = np.cumsum(self._totals[order])
+        tokens = np.cumsum(self.totals[order])
         if not len(order):
             return np.zeros(len(found), bool)
         median = found[order[np.searchsorted(tokens, tokens[-1] / 2)]]
         bound = np.sqrt(even * max(median, even))
-        return (self._frequencies > common * self._n_documents) & (found < bound)
-
-
-def _wider(
-    before: NDArray[np.float64], columns: Any, values: Any, width: int
-) -> NDArray[np.float64]:
-    """Return sums with those of more entries; there may be new columns."""
-    sums = np.bincount(columns, values, width).astype(np.float64)
-    sums[: len(before)] += before
-    return sums
+        return (self.frequencies > common * self._n_used) & (found < bound)
