@@ -12,6 +12,7 @@ from topicfold.gibbs.open_number import (
     drawn_concentration,
     drawn_tables,
 )
+from topicfold.learn import loop
 
 
 def planted(n_topics, n_documents=300, n_terms=200, length=80, seed=0):
@@ -139,3 +140,33 @@ def test_restarts_are_told_and_the_likeliest_is_kept():
     assert model.n_topics_ in model.n_topics_over_restarts_
     one = HierarchicalDirichletLDA(20, max_iter=60, random_state=0).fit(X)
     assert one.n_topics_over_restarts_ == model.n_topics_over_restarts_[:1]
+
+
+def test_the_fit_ends_as_lda_would_from_the_topics_that_were_found():
+    X, _ = planted(5, n_documents=200)
+    model = HierarchicalDirichletLDA(30, max_iter=60, random_state=0).fit(X)
+    new = planted(5, n_documents=30, seed=1)[0]
+    options = {"doc_topic_prior": model.doc_topic_prior_, "init": model.components_}
+    lda = LDA(model.n_topics_, **options).fit(X)
+    assert model.topic_word_prior_ == lda.topic_word_prior_
+    like = np.corrcoef(np.vstack([model.components_, lda.components_]))
+    assert (np.diag(like[:5, 5:]) > 0.98).all()
+    lda.components_ = model.components_
+    np.testing.assert_allclose(model.transform(new), lda.transform(new), atol=1e-6)
+    again = np.abs(model.transform(X) - model.doc_topics_).sum(axis=1)
+    assert again.mean() < 0.1
+
+
+def test_ctrl_c_in_a_short_fit_ends_the_whole_fit(monkeypatch):
+    inside = []
+    fit = LDA.fit
+
+    def seen(self, *args, **options):
+        inside.append(loop._IS_PART.get())
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(LDA, "fit", seen)
+    X, _ = planted(3, n_documents=60)
+    HierarchicalDirichletLDA(20, max_iter=20, random_state=0).fit(X)
+    assert all(inside[:-1])
+    assert not inside[-1]  # the last passes end early, with what the chain has found

@@ -163,7 +163,7 @@ def effects_of(
         if given is None
         else iter(given[:, design.rows])
     )
-    pooled = pool((least.fit(theta @ combine) for theta in draws), least.free)
+    pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
     notes = (
         *design.notes,
         *_notes(pooled.n_draws, given, method, covariance, least),

@@ -9,7 +9,7 @@ the mean within draws plus 1 + 1/m times that between.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +109,9 @@ def _outcome(name: str, weights: Mapping[int, float], names: Sequence[str]) -> O
 
 Floats = NDArray[np.float64]
 COVARIANCES = ("HC3", "HC1", "classical")
+# Coefficients times columns up to which pairs of clusters are looked at for the degrees
+# of freedom: they matter where clusters are few, and so are the columns.
+MOST_PAIRED = 1500
 
 
 class LeastSquares:
@@ -117,7 +120,8 @@ class LeastSquares:
     The covariance of coefficients is robust to unequal variances (HC3 also to few
     documents, HC1 is what most programs report), or "classical", with one variance for
     all. Documents of one cluster are not independent: HC3 is then the jackknife over
-    clusters (CV3), else scores add up within clusters (CR1).
+    clusters (CV3), else scores add up within clusters (CR1). `free` is the most degrees
+    of freedom that a covariance can have, `freedom` what it has.
     """
 
     def __init__(
@@ -137,13 +141,18 @@ class LeastSquares:
             self.solve = (right.T / sizes) @ (left * root).T
             self.bread = (right.T / sizes**2) @ right
             self.left, self.back = left * root, right.T / sizes
+        self.rows = left
         self.leverage = (left**2).sum(axis=1)
         self.weights = own
         self.covariance, self.clusters = covariance, clusters
         self.n_clusters = 0 if clusters is None else len(np.unique(clusters))
         self.free = float(n - p if clusters is None else self.n_clusters - 1)
-        if clusters is not None and covariance == "HC3":
-            self.without = _without_each(left, clusters, self.n_clusters)
+        self._freedoms: dict[bytes, float] = {}
+        if clusters is not None:
+            self.shares = cluster_shares(left, clusters, self.n_clusters)
+            whole = np.broadcast_to(np.eye(p), self.shares.shape)
+            decided = self.shares if covariance == "HC3" else 0.0
+            self.without = np.linalg.inv(whole - decided)
 
     def fit(self, outcomes: Floats) -> tuple[Floats, Floats]:
         """Return coefficients (p, R) and their covariances (R, p, p)."""
@@ -151,6 +160,51 @@ class LeastSquares:
             coefficients = self.solve @ outcomes
             rest = outcomes - self.design @ coefficients
             return coefficients, self._covariances(rest)
+
+    def freedom(self, chosen: Floats) -> float:
+        """Return the degrees of freedom of the covariance of ``chosen @ b`` (k, p).
+
+        Those of Satterthwaite, of several coefficients of Pustejovsky and Tipton
+        (2018), as if errors were independent and alike: fewer than documents or
+        clusters where some of these decide the coefficients.
+        """
+        key = chosen.tobytes()
+        if key not in self._freedoms:
+            with one_blas_thread():
+                self._freedoms[key] = self._freedom(np.atleast_2d(chosen))
+        return self._freedoms[key]
+
+    def _freedom(self, chosen: Floats) -> float:
+        back, k = chosen @ self.back, len(chosen)
+        if (self.covariance == "classical" and self.clusters is None) or not back.any():
+            return self.free
+        if self.clusters is None:
+            own = self.rows @ back.T
+            left = 1 - self.leverage
+            scale = 1 / left if self.covariance == "HC3" else left
+            whole = (own.T * scale) @ own
+            sizes = scale * (own * np.linalg.solve(whole, own.T).T).sum(axis=1)
+            spread = 2 * float((sizes**2).sum())
+        else:
+            spread = self._cluster_spread(back)
+        return min(k * (k + 1) / spread, self.free)
+
+    def _cluster_spread(self, back: Floats) -> float:
+        """Return the summed variance of the covariance's entries, its mean being I."""
+        each = back @ self.without
+        inside = self.shares - self.shares @ self.shares
+        whole = (each @ inside @ each.transpose(0, 2, 1)).sum(axis=0)
+        each = np.linalg.solve(np.linalg.cholesky(whole), each)  # (clusters, k, p)
+        own = each @ inside @ each.transpose(0, 2, 1)
+        spread = _spread(own)
+        k, p = back.shape
+        if k * p <= MOST_PAIRED:
+            # Residuals of two clusters have the covariance -U_g U_h'.
+            left = each @ self.shares
+            pairs = np.tensordot(left, left, (0, 0))  # (k, p, k, p)
+            spread += float((pairs**2).sum() + (pairs * pairs.swapaxes(0, 2)).sum())
+            spread -= _spread(left @ left.transpose(0, 2, 1))
+        return spread
 
     def _covariances(self, rest: Floats) -> Floats:
         n, p = self.design.shape
@@ -173,20 +227,19 @@ class LeastSquares:
         sums = np.zeros((rest.shape[1], groups, p))
         for column, own in zip(rest.T, sums, strict=True):
             np.add.at(own, clusters, self.left * column[:, None])
-        if self.covariance == "HC3":
-            # What the coefficients lose if the cluster is left out.
-            sums = np.einsum("gij,rgj->rgi", self.without, sums)
-            scale = (groups - 1) / groups
-        else:
+        # With HC3, what the coefficients lose if the cluster is left out.
+        sums = np.einsum("gij,rgj->rgi", self.without, sums)
+        scale = (groups - 1) / groups
+        if self.covariance != "HC3":
             scale = groups / (groups - 1) * (n - 1) / (n - p)
         sums = sums @ self.back.T
         return np.asarray(scale * np.matmul(sums.transpose(0, 2, 1), sums))
 
 
-def _without_each(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
-    """Return (I - U_g'U_g)⁻¹ of each cluster's rows of an orthonormal design."""
-    own = cluster_shares(left, clusters, groups)
-    return np.asarray(np.linalg.inv(np.eye(left.shape[1]) - own))
+def _spread(parts: Floats) -> float:
+    """Return ``Σ_g tr(C_g)² + tr(C_g²)``."""
+    traces = np.trace(parts, axis1=1, axis2=2)
+    return float((traces**2).sum() + (parts * parts.transpose(0, 2, 1)).sum())
 
 
 def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
@@ -206,7 +259,8 @@ class Pooled:
     within: Floats
     between: Floats
     n_draws: int  # 1 for point estimates of mixtures: then there are no intervals
-    free: float  # degrees of freedom of one draw's regression
+    # Degrees of freedom of one draw's covariance of combinations (k, p) of coefficients
+    freedom: Callable[[Floats], float]
 
     @property
     def total(self) -> Floats:
@@ -221,19 +275,20 @@ class Pooled:
         within = float(contrast @ self.within[outcome] @ contrast)
         between = float(contrast @ self.between[outcome] @ contrast)
         added = (1 + 1 / self.n_draws) * between
-        free = degrees_of_freedom(within, added, self.n_draws, self.free)
+        own = self.freedom(contrast[None])
+        free = degrees_of_freedom(within, added, self.n_draws, own)
         return estimate, float(np.sqrt(within + added)), free
 
     def joint_test(self, rows: Floats, outcome: int) -> tuple[float, float, float]:
         """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
 
-        Li, Raghunathan and Rubin's pooling of several coefficients (their D1). The
-        covariance is estimated from as many degrees of freedom as there are clusters,
-        less one: by Hotelling's T², k coefficients leave k - 1 fewer. NaN where none
-        are left.
+        Li, Raghunathan and Rubin's pooling of several coefficients (their D1). By
+        Hotelling's T², k coefficients leave k - 1 degrees of freedom fewer than their
+        covariance has. NaN where none are left.
         """
         k, m = len(rows), self.n_draws
-        left = self.free - k + 1
+        own = self.freedom(rows)
+        left = own - k + 1
         if m < 2 or left < 1:
             return np.nan, np.nan, np.nan
         values = rows @ self.coefficients[:, outcome]
@@ -241,7 +296,7 @@ class Pooled:
         between = rows @ self.between[outcome] @ rows.T
         solved = np.linalg.solve(within, np.c_[values, between])
         r = (1 + 1 / m) * float(np.trace(solved[:, 1:])) / k
-        f = float(values @ solved[:, 0]) / (k * (1 + r)) * left / self.free
+        f = float(values @ solved[:, 0]) / (k * (1 + r)) * left / own
         free = degrees_of_freedom(1.0, r, m, left)
         return f, free, float(stats.f.sf(f, k, free))
 
@@ -259,7 +314,9 @@ def degrees_of_freedom(within: float, added: float, m: int, complete: float) -> 
     return drawn * observed / (drawn + observed)
 
 
-def pool(fits: Iterable[tuple[Floats, Floats]], free: float) -> Pooled:
+def pool(
+    fits: Iterable[tuple[Floats, Floats]], freedom: Callable[[Floats], float]
+) -> Pooled:
     """Pool the coefficients and covariances of several draws."""
     coefficients, covariances = zip(*fits, strict=True)
     stacked = np.stack(coefficients)  # (m, p, R)
@@ -267,7 +324,7 @@ def pool(fits: Iterable[tuple[Floats, Floats]], free: float) -> Pooled:
     centred = (stacked - stacked.mean(axis=0)).transpose(2, 1, 0)  # (R, p, m)
     between = np.matmul(centred, centred.transpose(0, 2, 1)) / max(m - 1, 1)
     return Pooled(
-        stacked.mean(axis=0), np.mean(covariances, axis=0), between, m, float(free)
+        stacked.mean(axis=0), np.mean(covariances, axis=0), between, m, freedom
     )
 
 

@@ -12,9 +12,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from topicfold.core.parameters import SHARE_BELOW_ONE, whole
-from topicfold.exceptions import SpareTopicsWarning
+from topicfold.core.typing import Array
+from topicfold.exceptions import FitInterruptedWarning, SpareTopicsWarning
 from topicfold.learn import Callback
-from topicfold.models.base import already_warned
+from topicfold.learn.loop import part_of_more
+from topicfold.models.base import LearnedModel, already_warned
 from topicfold.models.gibbs_lda import GibbsLDA
 from topicfold.models.lda import LDA
 
@@ -35,7 +37,9 @@ class HierarchicalDirichletLDA(GibbsLDA):
     depend on `n_components`, unless that is too small: short fits of LDA with 5,
     10, 20, … topics are scored on held-out documents until doubling the number no
     longer helps, and the chain starts from a fit with twice the best. Topics that are
-    not needed are merged or die out.
+    not needed are merged or die out. Passes of :class:`LDA` with the number, topics and
+    α that were found end the fit, and new documents are inferred as LDA infers them:
+    a chain's own topics and mixtures predict the other words of a document worse.
 
     Parameters
     ----------
@@ -58,7 +62,7 @@ class HierarchicalDirichletLDA(GibbsLDA):
     Attributes
     ----------
     components_ : ndarray of shape (n_topics_, n_features_in_)
-        Topics φ, mean over the samples, rows on the simplex.
+        Topics φ, rows on the simplex.
     n_topics_ : int
         Number of topics found.
     n_topics_over_restarts_ : list of int
@@ -76,6 +80,8 @@ class HierarchicalDirichletLDA(GibbsLDA):
         α_0 and γ at the end of the chain.
     doc_topic_prior_ : ndarray of shape (n_topics_,)
         α_0 β of the topics found, mean over the samples.
+    topic_word_prior_ : float
+        η of the last passes, that of :class:`LDA`.
 
     See Also
     --------
@@ -84,10 +90,8 @@ class HierarchicalDirichletLDA(GibbsLDA):
     Notes
     -----
     The number is that of this model, not a fact of the corpus: on real text it grows
-    with the corpus and is larger than most people want to read. LDA with the same
-    number, from these topics: ``LDA(model.n_topics_, init=model.components_)``.
-    The sticks are cut at `n_components` (the weak limit); documents are sampled as in
-    :class:`GibbsLDA`.
+    with the corpus and is larger than most people want to read. The sticks are cut at
+    `n_components` (the weak limit); tokens are sampled as in :class:`GibbsLDA`.
 
     References
     ----------
@@ -166,6 +170,23 @@ class HierarchicalDirichletLDA(GibbsLDA):
         for name, value in found.items():
             setattr(self, name, value)
         self.n_topics_over_restarts_ = numbers
+        self._settle(counts)
+
+    def _settle(self, counts: Any) -> None:
+        """End with passes of LDA, with the chain's topics as start and its α.
+
+        A chain fits the words it has: its documents are too pure for other words.
+        """
+        ended = self._lda(
+            counts,
+            len(self.components_),
+            doc_topic_prior=self.doc_topic_prior_,
+            init=self.components_,
+            random_state=self.seed_,
+        )
+        self.components_, self.doc_topics_ = ended.components_, ended.doc_topics_
+        self.topic_totals_ = ended.topic_totals_
+        self.topic_word_prior_ = ended.topic_word_prior_
 
     def _first_number(
         self, counts: Any, seed: int
@@ -193,10 +214,18 @@ class HierarchicalDirichletLDA(GibbsLDA):
         return min(2 * found, most), list(scores.items())
 
     def _short_fit(self, counts: Any, number: int, seed: int) -> LDA:
-        lda = LDA(number, max_iter=SHORT_PASSES, random_state=seed, n_jobs=self.n_jobs)
+        with part_of_more():
+            return self._lda(counts, number, max_iter=SHORT_PASSES, random_state=seed)
+
+    def _lda(self, counts: Any, number: int, **options: Any) -> LDA:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return lda.fit(counts)
+            warnings.simplefilter("default", FitInterruptedWarning)
+            return LDA(number, n_jobs=self.n_jobs, **options).fit(counts)
+
+    def _mixtures(self, X: Any, known: Any = None) -> Array:
+        """Infer documents as LDA does, by which the fit ended."""
+        return LearnedModel._mixtures(self, X)
 
     def _keep(self, sampler: Any) -> None:
         """Keep what the chain has found besides topics and mixtures."""
