@@ -7,6 +7,7 @@ from scipy import sparse
 
 from topicfold import Topics
 from topicfold.choosing import compare, suggest_size
+from topicfold.choosing.size import ALIKE
 
 
 def planted(n_topics, n_documents, seed=0):
@@ -23,6 +24,8 @@ def test_planted_topics_are_counted_within_a_factor_of_two(n_topics):
     assert n_topics / 2 <= found.n_topics <= 2 * n_topics
     assert f"of {found.n_topics} topics" in found.reason
     assert found.stability[found.n_topics] >= 0.7
+    # Five are tried only where ten are too many: a look costs no more than it must.
+    assert (5 in found.stability) == (found.stability[10] < ALIKE)
 
 
 def test_the_number_of_threads_changes_nothing():

@@ -54,6 +54,17 @@ def test_rows_become_columns_where_more_of_them_fit():
     assert lines[7].split() == [*names[7].split(), "0.070", "0.070", "0.070"]
 
 
+def test_names_that_begin_alike_stay_different():
+    names = ["talk.politics.misc", "talk.politics.mideast", "sci.space"]
+    rows = [
+        {"class": name} | {f"{k}: a name of a topic": 0.01 for k in range(3)}
+        for name in [*names, *(f"class {k}" for k in range(30))]
+    ]
+    lines = text_table(rows, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len({line.split("  ")[0] for line in lines}) == len(lines)
+
+
 def test_a_stranger_moves_no_cursor():
     assert "\x1b" not in text_table(
         [{"a": "x\x1b[2J" * 30, "b": "\x1b" * 90}], width=40

@@ -766,6 +766,63 @@ def test_nothing_is_wider_than_a_phone(open_report, small, file, pictures):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
 
 
+def test_nothing_covers_the_legend_of_the_map_on_a_phone(open_report, small, file):
+    page = open_report(small, "#map", file=file, width=390)
+    last = page.locator(".legend-item").last.bounding_box()
+    assert last["y"] + last["height"] <= page.locator("footer").bounding_box()["y"]
+
+
+def test_no_label_of_a_bar_is_clipped_and_axes_have_like_digits(open_report, small):
+    names = {label: f"{label}.{'mwm' * 9}" for label in set(small.labels)}
+    labels = [names[label] for label in small.labels]
+    page = open_report(dataclasses.replace(small, labels=labels), "#topic=1")
+    assert page.locator(".bar-label").filter(has_text="…").count() >= 1
+    left = page.evaluate(
+        "[...document.querySelectorAll('.bar-label')].map(label =>"
+        "label.getBoundingClientRect().left"
+        "- label.ownerSVGElement.getBoundingClientRect().left)"
+    )
+    assert min(left) >= 0
+    marks = [text for text in page.locator(".axis").all_text_contents() if "%" in text]
+    assert len({len(mark.partition(".")[2]) for mark in marks}) == 1
+
+
+def test_bars_of_all_classes_have_one_scale(open_report, small, file):
+    page = open_report(small, "#classes", file=file)
+    shares = page.locator(".class-list .note").all_text_contents()
+    shown = [float(text[:-1]) for text in shares if text.endswith("%")]
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.class-list .meter')].map(bar =>"
+        "parseFloat(bar.style.getPropertyValue('--share')))"
+    )
+    assert max(widths) == 100
+    np.testing.assert_allclose(widths, 100 * np.array(shown) / max(shown), atol=2)
+
+
+def test_lines_to_names_on_the_map_go_around_other_names(open_report, planted):
+    page = open_report(planted, "#map")
+    map_is_drawn(page)
+    boxes = page.evaluate(
+        "() => { const { map } = document.querySelector('canvas');"
+        "return map.labels.at(map.scatter.context)"
+        ".map(({ x, y, cx, cy, half, high }) => ({ x, y, cx, cy, half, high })); }"
+    )
+    crossed = 0
+    for one in boxes:
+        x = np.clip(one["x"], one["cx"] - one["half"], one["cx"] + one["half"])
+        y = np.clip(one["y"], one["cy"] - one["high"], one["cy"] + one["high"])
+        if np.hypot(x - one["x"], y - one["y"]) < 8:
+            continue
+        at = np.linspace(0, 1, 200)[:, None]
+        line = (1 - at) * [x, y] + at * [one["x"], one["y"]]
+        for other in boxes:
+            gap = np.abs(line - [other["cx"], other["cy"]])
+            inside = gap < [other["half"] - 1, other["high"] - 1]
+            crossed += other is not one and bool(inside.all(axis=1).any())
+    assert len(boxes) > 10
+    assert crossed == 0
+
+
 def test_paper_has_all_topics_and_no_controls(open_report, small, file, pictures):
     page = open_report(small, "#topics", file=file, theme="dark")
     page.emulate_media(media="print")

@@ -66,6 +66,12 @@ def test_what_the_bounds_left_out():
     assert "stop words" not in said
 
 
+def test_what_was_removed_from_the_texts():
+    texts = [*TEXTS, *(f"<p>{text}</p>" for text in LAND)]
+    said = Topics(2).fit(texts).describe().text
+    assert "HTML, links and mail headers were removed from 3 documents." in said
+
+
 def test_how_many_topics_and_why(tmp_path):
     found = Topics(random_state=0).fit(TEXTS * 2)
     said = found.describe().text
@@ -137,13 +143,24 @@ def _section(model):
 
 def test_bibtex(topics):
     entries = topics.describe().bibtex.split("\n\n")
-    assert entries[0].splitlines()[:3] == [
-        "@misc{blei2003latent,",
+    assert entries[0].splitlines() == [
+        "@article{blei2003latent,",
         "  author = {D. Blei and A. Ng and M. Jordan},",
         "  title = {{Latent Dirichlet allocation}},",
+        "  year = {2003},",
+        "  journal = {JMLR},",
+        "  volume = {3},",
+        "}",
     ]
+    assert entries[1].startswith("@inproceedings{asuncion2009on,")
+    assert "  booktitle = {UAI},\n" in entries[1]
     assert entries[-1].startswith("@software{topicfold,")
     assert all(entry.count("{") == entry.count("}") for entry in entries)
+
+
+def test_no_remark_of_ours_is_in_a_venue():
+    found = {r.venue for entry in models() for r in references(entry.load())}
+    assert [venue for venue in found if re.search(r"\([A-Z]", venue)] == []
 
 
 def test_a_crafted_log_is_no_traceback():

@@ -141,7 +141,11 @@ def test_it_shows_itself(topics):
     assert repr(Topics(3)) == "Topics(n_topics=3)"
     assert "Topics(n_topics=3)" in Topics(3)._repr_html_()
     assert len(topics.table(3)) == 2
-    assert topics.words(0, 4)[0].keys() == {"word", "probability"}
+    words = topics.words(0, 4)
+    assert words[0].keys() == {"word", "probability", "share of its uses"}
+    shares = {row["word"]: row["share of its uses"] for row in topics.words(0, 99)}
+    for row in topics.words(1, 99):
+        assert row["share of its uses"] + shares[row["word"]] == pytest.approx(1)
     assert topics.table().to_frame().shape == (2, 4)
 
 

@@ -50,10 +50,11 @@ def suggest_size(
 ) -> SizeAdvice:
     """Return the largest number of topics that two fits of a sample agree on.
 
-    LDA is fitted twice, with other seeds, to at most 800 documents for 5, 10, 20, 40
-    and 80 topics. The largest number whose topics share 0.68 of their probability is
-    taken, where copies of a topic count as not shared: with more topics, another seed
-    would find others, or the same ones twice. It takes about as long as one fit.
+    LDA is fitted twice, with other seeds, to at most 800 documents for 10, 20, 40 and
+    80 topics, or for 5 where even 10 are too many. The largest number whose topics
+    share 0.68 of their probability is taken, where copies of a topic count as not
+    shared: with more topics, another seed would find others, or the same ones twice.
+    It takes about as long as one fit.
 
     Parameters
     ----------
@@ -94,17 +95,11 @@ def suggest_size(
 
 
 def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int, float]:
-    """Return the stability of sizes, up to the first from 10 on that is not stable."""
+    """Return the stability of sizes, from 10 to the first that is not stable, or of 5."""
     from topicfold.models.lda import LDA
 
-    tried: dict[int, float] = {}
-    for size in SIZES:
-        if tried and size * PER_TOPIC > n_documents:
-            break
-        if size > SIZES[1] and tried[max(tried)] < ALIKE:
-            break
-
-        def topics(number: int, size: int = size) -> Any:
+    def stability(size: int) -> float:
+        def topics(number: int) -> Any:
             options: dict[str, Any] = {"max_iter": PASSES, "tol": 0}
             # Priors as they start: as many topics are found, in two thirds of the time.
             options |= {"learn_priors": False, "random_state": seed + number}
@@ -113,7 +108,18 @@ def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int,
         with quiet(), part_of_more():
             found = list(run_in_order(topics, 2, min(2, n_threads(n_jobs))))
         distinct = np.mean([_distinct(topics) for topics in found])
-        tried[size] = float(topic_stability(found) * distinct)
+        return float(topic_stability(found) * distinct)
+
+    smallest, *others = SIZES
+    tried: dict[int, float] = {}
+    for size in others:
+        if size * PER_TOPIC > n_documents:
+            break
+        tried[size] = stability(size)
+        if tried[size] < ALIKE:
+            break
+    if not tried or tried[min(tried)] < ALIKE:
+        tried = {smallest: stability(smallest)} | tried
     return tried
 
 

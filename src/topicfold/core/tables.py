@@ -143,10 +143,20 @@ def _leading_columns(
 def _fitting(columns: list[list[str]], width: int) -> int:
     """Return how many columns fit, the first made narrower if need be; at least two."""
     kept = len(columns)
-    least = [cell[:_LEAST_WIDTH] for cell in columns[0]]
+    least = [cell[: _least_width(columns[0])] for cell in columns[0]]
     while kept > 2 and _total([least, *columns[1:kept]]) > width:
         kept -= 1
     return kept
+
+
+def _least_width(cells: Sequence[str]) -> int:
+    """Return how wide a column must be so that different cells look different."""
+    widths = range(_LEAST_WIDTH, max(map(len, cells)) + 1)
+    different = len(set(cells))
+    return next(
+        (w for w in widths if len({cell[: w - 1] for cell in cells}) == different),
+        _LEAST_WIDTH,
+    )
 
 
 def _turned(rows: Rows, names: Sequence[str]) -> list[list[str]]:

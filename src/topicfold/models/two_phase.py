@@ -149,7 +149,7 @@ class TwoPhase(TopicModel):
     References
     ----------
     K. Than, T. B. Ho & D. K. Nguyen (2014). An effective framework for supervised
-    dimension reduction. Neurocomputing. doi:10.1016/j.neucom.2014.02.017
+    dimension reduction. Neurocomputing 139. doi:10.1016/j.neucom.2014.02.017
 
     Examples
     --------

@@ -22,7 +22,8 @@ from topicfold.topic_data import TopicData
 
 # The first line of a reference in a docstring: authors and the year.
 _FIRST = re.compile(r"^(?:\.\. \[\d+\] )?(After )?([^()]+) \((\d{4})\)[.,] ?(.*)$")
-_REMARK = re.compile(r"\s*\((?:There|Here) .*\)$")
+_REMARK = re.compile(r"\s*\([A-Z][^()]* .*\)$")  # a sentence of ours at the end
+_VOLUME = re.compile(r"^(.*\D) (\d+(?:\(\d+\))?)$")  # only journals have one
 _DOI = re.compile(r"\s*doi:(\S+?)\.?$")
 _DONE = {"merge": "merged", "drop": "dropped", "split": "split", "rename": "renamed"}
 
@@ -63,10 +64,14 @@ class Reference:
             "author": authors.replace(" et al.", " and others"),
             "title": f"{{{self.title}}}",
             "year": self.year,
-            "howpublished": self.venue,
-            "doi": self.doi,
         }
-        return _entry("misc", self.key, fields)
+        journal = _VOLUME.match(self.venue)
+        if journal is None:
+            fields["booktitle"] = self.venue
+        else:
+            fields["journal"], fields["volume"] = journal.groups()
+        kind = "inproceedings" if journal is None else "article"
+        return _entry(kind, self.key, fields | {"doi": self.doi})
 
 
 @dataclass(frozen=True)
@@ -223,8 +228,14 @@ def _text_sentences(saved: ModelFolder) -> Iterator[str]:
     if not saved.text:
         return
     text = saved_options(text_to_save(saved.text))  # checked: a file may say anything
+    counted = _counted_again(saved, text)
+    if counted is not None and counted.n_cleaned:
+        yield (
+            "HTML, links and mail headers were removed from "
+            f"{counted.n_cleaned:,} documents."
+        )
     yield f"{_cut_words(text)}."
-    yield _bounds_sentence(text) + _left_out(saved, text) + "."
+    yield _bounds_sentence(text) + _left_out(saved, text, counted) + "."
 
 
 def _cut_words(text: Mapping[str, Any]) -> str:
@@ -265,18 +276,27 @@ def _bounds_sentence(text: Mapping[str, Any]) -> str:
     return f"{sentence} were left out"
 
 
-def _left_out(saved: ModelFolder, text: Mapping[str, Any]) -> str:
-    """Return how much the bounds left out, where the texts are known."""
-    known = (text.get("tokens") or "words") in ("words", "spaces")
-    if saved.texts is None or saved.counts is None or text.get("phrases") or not known:
-        return ""
+def _counted_again(saved: ModelFolder, text: Mapping[str, Any]) -> WordCounter | None:
+    """Return the words of the texts before any were left out, where texts are known."""
+    own_function = (text.get("tokens") or "words") not in ("words", "spaces")
+    if saved.texts is None or saved.counts is None or own_function:
+        return None
     options = ("tokens", "stop_words", "ngram_range", "stem")
     cutting = {name: text[name] for name in options if text.get(name) is not None}
     counter = WordCounter(**cutting)
     for part in text_blocks(saved.texts):
         counter.count(part)
-    different, tokens_kept = len(counter.words), float(saved.counts.sum())
-    share = 1 - tokens_kept / max(counter.n_words, 1)
+    return counter
+
+
+def _left_out(
+    saved: ModelFolder, text: Mapping[str, Any], counted: WordCounter | None
+) -> str:
+    """Return how much the bounds left out."""
+    if counted is None or text.get("phrases"):
+        return ""
+    different, tokens_kept = len(counted.words), float(saved.counts.sum())
+    share = 1 - tokens_kept / max(counted.n_words, 1)
     gone = different - saved.counts.shape[1]
     if share < 0 or gone < 0:
         return ""

@@ -393,7 +393,11 @@ class Topics(TransformerMixin, BaseEstimator):
         return Table(self._record().records(n_words, relevance))
 
     def words(self, topic: int, n: int = 20) -> Table:
-        """Return the words of a topic with probabilities, most relevant first."""
+        """Return the words of a topic, the most relevant first.
+
+        Relevant words are frequent in the topic (``probability``) and have a large
+        ``share of its uses``: how many of a word's occurrences belong to this topic.
+        """
         return word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:

@@ -28,12 +28,18 @@ MIX_BESIDE_VECTORS = 1 / 3
 
 
 def word_table(data: TopicData, topic: int, n: int) -> Table:
-    """Return the words of a topic with their probabilities, best first."""
+    """Return the words of a topic, the most relevant first."""
     row = data.row(topic)
-    ids = data.top_term_ids(n, NAME_RELEVANCE)[row]
+    ids = data.top_term_ids(n, NAME_RELEVANCE)[row].tolist()
+    here = data.topic_sizes()[row] * data.topics[row, ids]
+    everywhere = np.maximum(data.term_frequencies()[ids], np.finfo(np.float64).tiny)
     return Table(
-        {"word": data.vocabulary[i], "probability": float(data.topics[row, i])}
-        for i in ids.tolist()
+        {
+            "word": data.vocabulary[i],
+            "probability": float(data.topics[row, i]),
+            "share of its uses": float(share),
+        }
+        for i, share in zip(ids, here / everywhere, strict=True)
     )
 
 

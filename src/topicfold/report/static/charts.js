@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bars and lines, drawn as SVG for the width they get.
 
-import { h, percent, s, short, showTip, hideTip } from "./dom.js";
+import { fitting, h, percent, s, showTip, hideTip } from "./dom.js";
 import { exportButtons } from "./files.js";
+import { styleValue } from "./theme.js";
 
 export function section(title, body, { name, exports, hint, level = "h3" } = {}) {
   return h("section", { class: "block" },
@@ -40,13 +41,13 @@ export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}
   const labels = Math.min(labelWidth, width * 0.42);
   const most = limit ?? Math.max(...rows.map((row) => Math.max(row.value, row.ghost ?? 0)), 1e-9);
   const scale = Math.max(10, width - labels - room) / most;
-  const letters = Math.floor((labels - 10) / 7.6);
+  const font = `13.5px ${styleValue("--sans")}`;
   const svg = s("svg", { class: "chart", width, height: rows.length * step + 4,
     viewBox: `0 0 ${width} ${rows.length * step + 4}`, role: "group", "aria-label": describe });
   rows.forEach((row, place) => {
     const y = place * step + 2;
     const text = s("text", { x: labels - 10, y: y + 16, "text-anchor": "end", class: "bar-label" },
-      short(row.label, letters));
+      fitting(row.label, labels - 12, font));
     const group = s("g", { class: "bar-row" },
       s("rect", { x: 0, y, width, height: step, class: "bar-hit" }),
       row.href ? s("a", { href: row.href, "aria-label": `${row.label}, ${row.text}` }, text) : text,
@@ -75,6 +76,11 @@ export function ticks(low, high, parts = 4) {
   return found;
 }
 
+// How many digits show the percentages of an axis with this step alike.
+function digitsOf(step) {
+  return [0, 1, 2].find((digits) => Math.abs(100 * step - Number((100 * step).toFixed(digits))) < 1e-9) ?? 2;
+}
+
 // values: numbers; names: what the places on the x axis are called.
 export function lineChart(values, names, width, height, { format, color, zero, area, describe } = {}) {
   const left = 62;
@@ -88,9 +94,11 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   const y = (value) => 8 + (1 - (value - low) / (high - low)) * (height - bottom - 8);
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`,
     role: "img", "aria-label": describe });
-  for (const tick of ticks(low, high)) {
+  const marks = ticks(low, high);
+  const digits = format === percent && marks.length > 1 ? digitsOf(marks[1] - marks[0]) : undefined;
+  for (const tick of marks) {
     svg.append(s("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
-      s("text", { class: "axis", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick)));
+      s("text", { class: "axis", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick, digits)));
   }
   const every = Math.ceil(names.length / Math.max(2, Math.floor((width - left) / 80)));
   names.forEach((name, i) => {
@@ -132,7 +140,7 @@ export function smallChart(values, names, most, color) {
   return s("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `Share over time, from ${percent(values[known[0]])} to ${percent(values[known.at(-1)])}` },
   [high, half, 0].map((tick) => [s("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
-    text({ x: left - 4, y: y(tick) + 3.5, "text-anchor": "end" }, percent(tick))]),
+    text({ x: left - 4, y: y(tick) + 3.5, "text-anchor": "end" }, percent(tick, digitsOf(half)))]),
   s("polygon", { points: `${x(known[0])},${y(0)} ${line} ${x(known.at(-1))},${y(0)}`, fill: color, "fill-opacity": 0.18 }),
   s("polyline", { points: line, stroke: color, fill: "none", class: "line" }),
   text({ x: left, y: height - 3 }, names[0]),

@@ -11,7 +11,7 @@ const MOST_CLASSES = 60;
 function classTable(report) {
   const { names, sizes } = report.page.classes;
   const codes = names.map((_, code) => code).sort((a, b) => sizes[b] - sizes[a]).slice(0, MOST_CLASSES).sort((a, b) => a - b);
-  // Topics stand in the order of the class that has most of them: blocks along the diagonal.
+  // Topics are sorted by the class with their largest share, so that blocks are along the diagonal.
   const home = (topic) => {
     const shares = codes.map((code) => report.classShare(code, topic.id));
     return shares.indexOf(Math.max(...shares));
@@ -42,6 +42,7 @@ export function showClasses(report, box) {
     names.map((name, code) => [name, sizes[code], ...report.bySize.map((topic) => report.classShare(code, topic.id))])];
   const cut = content.columns.length < names.length
     ? ` The ${content.columns.length} largest classes are shown; the CSV has all.` : "";
+  const largest = Math.max(...names.map((_, code) => Math.max(...report.bySize.map((topic) => report.classShare(code, topic.id)))));
   const [first, second] = [0, 1].map((place) => names.map((_, code) => code).sort((a, b) => sizes[b] - sizes[a])[place]);
   box.append(h("h2", {}, "Classes and topics"),
     section("Mean mixture of every class", heatTable(content), { name: "classes", exports: { csv, figure: () => heatFigure(content) },
@@ -53,7 +54,7 @@ export function showClasses(report, box) {
         .sort((a, b) => b.share - a.share).slice(0, 3);
       return h("li", {}, h("a", { class: "class-name", href: link({ class: name }) }, name),
         h("span", { class: "note" }, plural(sizes[code], "document")),
-        topicTable(report, best, `Topics of ${name}`));
+        topicTable(report, best, `Topics of ${name}`, largest));
     }))));
   return "Classes";
 }

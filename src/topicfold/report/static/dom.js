@@ -52,6 +52,21 @@ export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+
+// How wide a text is in a font such as "12px sans-serif".
+export function widthOf(text, font) {
+  pen.font = font;
+  return pen.measureText(text).width;
+}
+
+// A text as long as there is room for it.
+export function fitting(text, room, font) {
+  let letters = text.length;
+  while (letters > 2 && widthOf(short(text, letters), font) > room) letters -= 1;
+  return short(text, letters);
+}
+
 // Words in lines of at most so many letters, if no word is longer.
 export function wrap(text, length) {
   const lines = [];

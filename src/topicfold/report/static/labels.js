@@ -16,6 +16,7 @@ const MOST_COVERED = 0.3;
 const MOST_NAMES = 0.26;
 // Pixels between names beside and above each other, so that they spread over the map.
 const GAPS = [24, 14];
+const CROSSED = 0.5; // how bad it is that a line to a name crosses another name
 const LEVELS = 3; // steps between one zoom and its double
 
 export class Labels {
@@ -101,12 +102,14 @@ export class Labels {
             && Math.abs(box.cy - cy) < box.high + high + above)) continue;
           const points = this.count((cx - half) / across, (cy - high) / down, (cx + half) / across, (cy + high) / down);
           const covered = 1 - Math.exp((-points * mark) / (4 * half * high));
-          const cost = covered + radius / FAR;
-          if (!best || cost < best.cost) best = { cost, covered, dx, dy, cx, cy };
+          const own = { x, y, cx, cy, half, high };
+          const crossed = found.filter((box) => crosses(leaderOf(own), box) || crosses(leaderOf(box), own)).length;
+          const cost = covered + radius / FAR + CROSSED * crossed;
+          if (!best || cost < best.cost) best = { cost, covered, crossed, x, y, dx, dy, cx, cy };
         }
         if (best && best.cost < RINGS[ring] / FAR) break;
       }
-      if (!best || (best.covered > MOST_COVERED && !close)) continue;
+      if (!best || ((best.covered > MOST_COVERED || best.crossed) && !close)) continue;
       found.push({ topic, lines, half, high, ...best });
       room -= 4 * half * high;
       if (room < 0) break;
@@ -123,7 +126,7 @@ export class Labels {
       const [x, y] = scatter.place(topic.x, topic.y);
       const [cx, cy] = [x + dx, y + dy];
       if (cx < -half || cx > scatter.width + half || cy < -high || cy > scatter.height + high) continue;
-      leader(context, x, y, cx, cy, half, high, topic.ink);
+      leader(context, { x, y, cx, cy, half, high }, topic.ink);
       context.font = this.font(topic);
       lines.forEach((line, i) => {
         const at = cy + (i - (lines.length - 1) / 2) * LINE;
@@ -137,11 +140,34 @@ export class Labels {
   }
 }
 
-function leader(context, x, y, cx, cy, half, high, color) {
-  // From the nearest edge of the name to its place, if it is not there already.
+// The line from the nearest edge of a name to its place, if it is not there already.
+function leaderOf({ x, y, cx, cy, half, high }) {
   const ex = Math.min(Math.max(x, cx - half), cx + half);
   const ey = Math.min(Math.max(y, cy - high), cy + high);
-  if (Math.hypot(ex - x, ey - y) < 8) return;
+  return Math.hypot(ex - x, ey - y) < 8 ? null : [ex, ey, x, y];
+}
+
+// Whether a line goes through the box of a name: the part of it that is inside is not empty.
+function crosses(line, { cx, cy, half, high }) {
+  if (!line) return false;
+  const [x, y, toX, toY] = line;
+  let [from, to] = [0, 1];
+  for (const [start, step, middle, reach] of [[x, toX - x, cx, half], [y, toY - y, cy, high]]) {
+    if (step === 0) {
+      if (Math.abs(start - middle) >= reach) return false;
+      continue;
+    }
+    const ends = [(middle - reach - start) / step, (middle + reach - start) / step];
+    from = Math.max(from, Math.min(...ends));
+    to = Math.min(to, Math.max(...ends));
+  }
+  return from < to;
+}
+
+function leader(context, box, color) {
+  const line = leaderOf(box);
+  if (!line) return;
+  const [ex, ey, x, y] = line;
   context.strokeStyle = color;
   context.globalAlpha = 0.7;
   context.lineWidth = 1;

@@ -20,8 +20,9 @@ export function topicLink(report, topic, note) {
     note && h("span", { class: "note" }, note));
 }
 
-export function topicTable(report, items, heading) {
-  const most = Math.max(...items.map((item) => item.share), 1e-9);
+// Bars are as long as their share of the largest, here or in all lists that are compared.
+export function topicTable(report, items, heading, largest = 0) {
+  const most = Math.max(largest, ...items.map((item) => item.share), 1e-9);
   return h("ul", { class: "mixture", "aria-label": heading }, items.map((item) => h("li", { "data-topic": item.topic },
     topicLink(report, item.topic, item.text ?? percent(item.share)),
     meter(item.share / most, topicColor(report.topics[item.topic])))));

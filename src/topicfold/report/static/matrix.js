@@ -2,19 +2,29 @@
 // Tables of shades: numbers in the cells where they fit, headings that stay in sight.
 
 import { h, hideTip, s, short, showTip } from "./dom.js";
-import { styleValue } from "./theme.js";
+import { mix, readable, styleValue } from "./theme.js";
 
 const WIDE = 30; // columns with room for numbers
 
+// The colour of letters on a shade, by its strength in hundredths.
+function inks() {
+  const [heat, text, surface, line] = ["--heat", "--text", "--surface", "--line"].map(styleValue);
+  const faint = mix(surface, line, 0.35); // the shade of nothing, as the style has it
+  const made = Array.from({ length: 101 }, (_, share) =>
+    readable([text, styleValue("--on-heat"), "#000000", "#ffffff"], mix(faint, heat, share / 100)));
+  return (share) => made[Math.round(100 * share)];
+}
+
 // rows, columns: [{label, href, tip}]; value(r, c); strength in [0, 1]; text(value); exact(value).
 export function heatTable({ rows, columns, value, strength, text, exact, caption, corner }) {
+  const ink = inks();
   const cells = (r) => columns.map((_, c) => {
     const amount = value(r, c);
     const share = strength(amount);
     const cell = document.createElement("td");
     cell.textContent = columns.length <= 2 * WIDE ? text(amount) : "";
     if (share > 0) cell.style.setProperty("--share", `${Math.round(100 * share)}%`);
-    if (share > 0.62) cell.className = "strong";
+    if (cell.textContent) cell.style.color = ink(share);
     return cell;
   });
   const heading = (item, scope) => h("th", { scope }, h("a", { href: item.href, title: item.tip },
@@ -46,6 +56,7 @@ export function heatFigure({ rows, columns, value, strength, text }) {
   const [side, tall, left, top] = [26, 20, 250, 130];
   const [wide, high] = [left + side * columns.length + 8, top + tall * rows.length + 8];
   const family = styleValue("--sans");
+  const ink = inks();
   const label = (properties, words) => s("text", { "font-family": family, "font-size": 11, fill: styleValue("--text"),
     ...properties }, words);
   return s("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` },
@@ -58,6 +69,6 @@ export function heatFigure({ rows, columns, value, strength, text }) {
         return [s("rect", { x: left + side * c, y: top + tall * r, width: side - 1, height: tall - 1,
           fill: styleValue("--heat"), "fill-opacity": (0.03 + 0.97 * share).toFixed(3) }),
         text(amount) && label({ x: left + side * (c + 0.5), y: top + tall * r + 14, "text-anchor": "middle",
-          ...(share > 0.62 ? { fill: styleValue("--on-heat") } : {}) }, text(amount))];
+          fill: ink(share) }, text(amount))];
       })]));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the model learned besides topics: mixtures of authors, effects, words, links.
 
-import { count, h, link, percent, plural, s, short } from "./dom.js";
-import { topicColor } from "./theme.js";
+import { count, fitting, h, link, percent, plural, s, short } from "./dom.js";
+import { styleValue, topicColor } from "./theme.js";
 import { barChart, responsive, section, ticks, tipped } from "./charts.js";
 import { documentItem, growing, topicLink, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
@@ -92,7 +92,7 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
     const unsure = decides(side) && row.error && from <= middle && to >= middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
-        class: "bar-label" }, short(row.label, Math.floor((labels - 10) / 7.4)))),
+        class: "bar-label" }, fitting(row.label, labels - 8, `13.5px ${styleValue("--sans")}`))),
       row.error ? s("line", { class: "interval", stroke: row.color, x1: x(from), x2: x(to), y1: y, y2: y }) : null,
       s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(unsure ? { class: "unsure" } : {}) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));

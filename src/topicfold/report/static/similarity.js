@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How topics lie to each other: on a plane, pair by pair, and the closest pairs.
 
-import { h, link, percent, s, select, short } from "./dom.js";
-import { topicColor } from "./theme.js";
+import { h, link, percent, s, select, short, widthOf } from "./dom.js";
+import { styleValue, topicColor } from "./theme.js";
 import { responsive, section, tipped } from "./charts.js";
 import { topicLink } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 
 const MOST_PAIRS = 15;
 // A larger plane has room for the names of more topics.
-const ZOOMS = [1, 2, 4, 8];
+const ZOOMS = [1, 2, 4, 8, 16];
 const planeView = { zoom: 1 };
 
 function closePairs(report) {
@@ -71,10 +71,12 @@ function circleNames(report, circles, width, height) {
   const taken = circles.map(({ x, y, r }) => ({ x, y, half: r, high: r }));
   const free = (x, y, half) => x >= half + 1 && x <= width - half - 1 && y >= 9 && y <= height - 9
     && !taken.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < other.high + 7);
+  const font = `11.5px ${styleValue("--sans")}`;
   return circles.map((circle) => {
-    for (const letters of [26, 15]) {
-      const text = short(report.name(circle.topic.id), letters);
-      const half = text.length * 3.2 + 3;
+    const name = report.name(circle.topic.id);
+    for (const letters of [name.length, 26, 15, 9]) {
+      const text = short(name, letters);
+      const half = widthOf(text, font) / 2 + 4;
       for (const [x, y] of namePlaces(circle, half, width)) {
         if (!free(x, y, half)) continue;
         taken.push({ x, y, half, high: 7 });
@@ -136,6 +138,7 @@ export function showSimilarity(report, box, parameters, actions) {
   const most = Math.max(pairs[0]?.value ?? 1, 0.05);
   const middle = pairs[Math.floor(pairs.length / 2)]?.value ?? 0;
   const least = middle < 0.8 * most ? middle : 0;
+  const blank = Math.floor(100 * least);
   const content = { rows, columns: heads, caption: "Similarity of every pair of topics", corner: "",
     value: (r, c) => (r === c ? 0 : report.likeness(order[r], order[c])),
     strength: (value) => Math.min(1, Math.max(0, (value - least) / (most - least))),
@@ -154,6 +157,7 @@ export function showSimilarity(report, box, parameters, actions) {
         pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),
     section("Every pair", heatTable(content), { name: "similarity", exports: { csv, figure: () => heatFigure(content) },
       hint: "How much the words of two topics overlap, in hundredths (Bhattacharyya coefficient: 0 no word in "
-        + "common, 100 the same). Similar topics are next to each other. The diagonal is left empty." }));
+        + "common, 100 the same). Similar topics are next to each other. The diagonal is left empty"
+        + `${blank ? `, and so are values up to ${blank}` : ""}.` }));
   return "Similarity";
 }

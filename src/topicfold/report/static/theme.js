@@ -40,12 +40,23 @@ function luminance(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
+const READABLE = 4.5;
+
+function contrast(one, other) {
+  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+// The first colour that is read well on the paper; black and white are among them.
+export function readable(inks, paper) {
+  return inks.find((ink) => contrast(ink, paper) >= READABLE);
+}
+
 // A colour for letters: nearer to that of the text until it is read well on the paper.
 export function inkOf(color, text, paper) {
   for (let share = 0; share < 1; share += 0.1) {
     const ink = mix(color, text, share);
-    const [low, high] = [luminance(ink), luminance(paper)].sort((a, b) => a - b);
-    if ((high + 0.05) / (low + 0.05) >= 4.5) return ink;
+    if (contrast(ink, paper) >= READABLE) return ink;
   }
   return text;
 }

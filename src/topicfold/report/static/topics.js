@@ -193,7 +193,7 @@ function timeBlock(report, topic) {
   if (!time) return null;
   const values = time.names.map((_, period) => report.periodShare(period, topic.id));
   const figure = responsive((width) => lineChart(values, time.names, width, 190, {
-    format: (value) => percent(value), color: topicColor(topic), zero: true, area: true,
+    format: percent, color: topicColor(topic), zero: true, area: true,
     describe: `Share of topic ${topic.id} over time` }));
   return section("Over time", figure, { name: `topic-${topic.id}-time`,
     exports: { figure: () => figure.querySelector("svg"),
