@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from topicfold import FSTM, LDA, LSI, PLSA
+from topicfold import FSTM, LDA, LSI, PLSA, MultimodalLDA
 from topicfold.core.counts import (
     bad_values,
     check_counts,
@@ -17,10 +17,11 @@ from topicfold.core.counts import (
     checked_csr,
     token_words,
 )
-from topicfold.corpus import BlockWriter, Corpus, complete_split, read
+from topicfold.corpus import BlockMatrix, BlockWriter, Corpus, complete_split, read
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
-from topicfold.metrics import npmi_coherence
+from topicfold.graph.build import check_graph
+from topicfold.metrics import npmi_coherence, residual_dispersion
 from topicfold.phi import OtherCounts
 from topicfold.search import TopicIndex
 
@@ -234,6 +235,39 @@ def test_narrow_counts_of_a_query_and_of_other_columns_add_up():
     assert_array_equal(by_words.query(**query).scores, same.query(**query).scores)
     other = OtherCounts("other")
     assert_array_equal(other._matrix(X).toarray(), dense)
+
+
+@pytest.mark.parametrize("format", ["coo", "csr"])
+def test_narrow_counts_add_up_wherever_a_matrix_is_given(tmp_path, format):
+    X, dense = repeated_entries(np.dtype(np.int8), format, in_order=False)
+    blocks = BlockMatrix.write(tmp_path / "blocks", X, block_size=1)
+    joined = sparse.vstack(list(blocks))
+    assert_array_equal(joined.toarray(), dense)
+    model = LDA(1, max_iter=2).fit(dense)
+    lengths = dense.sum(axis=1)
+    assert_array_equal(model.topic_data(X=X).doc_lengths, lengths)
+    given = model.doc_topics_, model.components_
+    assert residual_dispersion(X, *given) == residual_dispersion(dense, *given)
+
+
+def test_narrow_weights_of_a_graph_add_up():
+    pairs = (np.array([0, 0]), np.array([1, 1]))
+    graph = sparse.coo_array((np.array([100, 100], np.int8), pairs), shape=(2, 2))
+    assert_array_equal(check_graph(graph, 2).toarray(), [[0, 200], [200, 0]])
+
+
+def test_lengths_of_described_documents_are_those_of_any_documents(tmp_path):
+    dense = np.array([[3, 0, 1], [0, 2, 0], [1, 1, 1]])
+    lengths, words = dense.sum(axis=1), ["a", "b", "c"]
+    model = LDA(2, max_iter=2, random_state=0).fit(dense)
+    for X in (Corpus(dense, words), BlockMatrix.write(tmp_path / "b", dense)):
+        assert_array_equal(model.topic_data(X=X).doc_lengths, lengths)
+    both = MultimodalLDA(2, max_iter=2, random_state=0)
+    both.fit({"words": dense, "tags": dense[:, :2]})
+    described = both.topic_data(X={"words": dense, "tags": None})
+    assert_array_equal(described.doc_lengths, lengths)
+    described = both.topic_data(X={"tags": dense[:, :2]})
+    assert_array_equal(described.doc_lengths, [0, 0, 0])
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])

@@ -163,3 +163,30 @@ def test_a_score_leaves_out_unknown_labels_and_counts_new_ones_as_wrong(model, u
     assert model.score(counts, y) == 0.5
     with pytest.raises(DataError, match="no known label"):
         model.score(counts, np.full(40, unknown, dtype=object))
+
+
+@pytest.mark.parametrize("gap", ["nan", "<NA>", "None", "-1"])
+def test_gaps_that_were_written_as_texts_are_said(gap):
+    y = ["x", "y", gap, gap]
+    with pytest.warns(DataWarning, match=f"2 documents have the text '{gap}' in y"):
+        codes, classes = class_numbers(y, 4)
+    assert (codes >= 0).all()
+    assert gap in classes
+    codes, _ = class_numbers(y, 4, unknown_label=gap)
+    assert codes.tolist() == [0, 1, -1, -1]
+
+
+def test_numbers_as_texts_may_be_minus_one():
+    assert class_numbers(["-1", "0", "1"], 3)[1].tolist() == ["-1", "0", "1"]
+
+
+def test_labels_of_columns_with_gaps_are_what_they_are():
+    pandas = pytest.importorskip("pandas")
+    numbers = pandas.Series([1, None, 0], dtype="Int64")
+    _, classes, unknown, _ = read_labels(numbers, 3)
+    assert classes.dtype.kind == "i"
+    assert unknown.tolist() == [False, True, False]
+    several = pandas.Series([["a"], pandas.NA, ["b", "a"]])
+    _, classes, unknown, _ = read_labels(several, 3)
+    assert classes.tolist() == ["a", "b"]
+    assert unknown.tolist() == [False, True, False]

@@ -54,6 +54,34 @@ def test_a_name_of_two_columns_is_refused_in_every_table(tmp_path, kind):
         read_texts(apart)
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
+def test_names_of_columns_among_the_rows_are_refused(tmp_path, kind):
+    file = tmp_path / f"t.{kind}"
+    rows = [["text", "label"], ["fox", "x"], ["text", "label"], ["fish", "y"]]
+    if kind == "xlsx":
+        workbook(file, One=rows)
+    else:
+        mark = "\t" if kind == "tsv" else ","
+        file.write_text("".join(f"{mark.join(row)}\n" for row in rows))
+    with pytest.raises(DataError, match=r"3: the names of the columns once more"):
+        read_texts(file)
+    with pytest.warns(DataWarning, match="1 bad .* left out"):
+        found = read_texts(file, skip_bad_lines=True)
+    assert (found.texts, found.labels) == (["fox", "fish"], ["x", "y"])
+
+
+def test_a_row_like_the_numbers_of_columns_without_names_is_a_row(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("fox,x\n1,2\n")
+    assert read_texts(file, text="1", label="2").texts == ["fox", "1"]
+
+
+def test_a_text_like_the_name_of_the_only_column_is_a_text(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("text\nfox\ntext\n")
+    assert read_texts(file).texts == ["fox", "text"]
+
+
 def test_json_by_columns_keeps_rows_that_the_first_column_lacks(tmp_path):
     pandas = pytest.importorskip("pandas")
     file = tmp_path / "t.json"

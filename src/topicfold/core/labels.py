@@ -17,6 +17,9 @@ from sklearn.utils.multiclass import type_of_target
 from topicfold.core.parameters import level_of_caller
 from topicfold.exceptions import DataError, DataWarning
 
+# What str() makes of gaps. "NA" and "none" are classes as often.
+_WRITTEN_GAPS = ("nan", "NaN", "None", "<NA>", "NaT")
+
 
 def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
     """Return classes from 0 with -1 for unknown; None without any known label."""
@@ -53,7 +56,7 @@ def class_numbers(
             "it is unknown."
         )
     unknown = (-1, "") if unknown_label is None else (unknown_label,)
-    known = [not _is_unknown(label, unknown) for label in labels]
+    known = [not is_unknown(label, unknown) for label in labels]
     codes = np.full(n_documents, -1, dtype=np.int64)
     values: list[Any] = list(compress(labels, known))
     several = list | tuple | set | dict | np.ndarray
@@ -83,6 +86,8 @@ def class_numbers(
     if unknown_label is None and classes.dtype.kind in "iuf":
         n_minus = sum(_is_minus_one(label) for label in labels)
         _warn_of_a_lost_class(n_minus, classes, np.bincount(codes[known]), name)
+    if unknown_label is None and classes.dtype.kind == "U":
+        _warn_of_a_written_gap(classes, np.bincount(codes[known]), name)
     return codes, classes
 
 
@@ -122,6 +127,25 @@ def _warn_of_a_lost_class(
     )
 
 
+def _warn_of_a_written_gap(
+    classes: NDArray[Any], counts: NDArray[np.int64], name: str
+) -> None:
+    """Say that a class has the name that gaps get when they become texts."""
+    gaps = np.isin(classes, _WRITTEN_GAPS)
+    if not all(label.lstrip("-").isdecimal() for label in classes):
+        gaps |= classes == "-1"
+    if not gaps.any():
+        return
+    at = int(np.argmax(gaps))
+    have = "document has" if counts[at] == 1 else "documents have"
+    warnings.warn(
+        f"{counts[at]:,} {have} the text {str(classes[at])!r} in {name}. It counts as "
+        'a class. If it stands for an unknown label, write None or "" instead.',
+        DataWarning,
+        stacklevel=level_of_caller(),
+    )
+
+
 def without_mask(y: Any) -> Any:
     """Return labels with None in the place of those that are masked."""
     if not np.ma.isMaskedArray(y):
@@ -131,7 +155,8 @@ def without_mask(y: Any) -> Any:
     return table
 
 
-def _is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:
+def is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:
+    """Whether a label is None, NaN, pandas.NA or one of `unknown`."""
     if label is None:
         return True
     try:

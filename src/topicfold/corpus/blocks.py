@@ -24,7 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from topicfold.core.counts import check_range, checked_csr
+from topicfold.core.counts import check_counts, check_range, checked_csr
 from topicfold.corpus.block_corpus import (
     INDEX,
     BlockCorpus,
@@ -265,7 +265,7 @@ class BlockMatrix(BlockCorpus):
         storage: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Write a matrix in blocks of `block_size` documents and open it."""
-        X = sparse.csr_matrix(X)
+        X = check_counts(X, "X")
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         with BlockWriter(path, X.shape[1], dtype=dtype, overwrite=overwrite) as writer:
             for start in range(0, X.shape[0], block_size):

@@ -52,6 +52,10 @@ _TITLE = "title"
 DELIMITERS = ",;\t|"
 USUAL_NAMES = frozenset((_TITLE, *chain.from_iterable(_USUAL.values())))
 EXTRA = "extra"
+_NAMES_AGAIN = (
+    "the names of the columns once more. Files that were joined have them in each: "
+    "leave out all but the first."
+)
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
 _ADVICE = {"jsonl": _WRITE % "line", "json": _WRITE % "object"}
 # The number of a line or row, and its fields by name.
@@ -491,6 +495,9 @@ def _sheet_records(source: Source) -> Iterator[Record]:
         wanted = set(chain.from_iterable(columns.values()))
         places = {name: place for place, name in enumerate(header) if name in wanted}
         for number, row in named:
+            if _names_again(row, header):
+                source.bad.report(number, _NAMES_AGAIN)
+                continue
             record = {n: row[p] if p < len(row) else None for n, p in places.items()}
             for name in texts:  # a title of a number is a text all the same
                 if isinstance(record[name], int | float):
@@ -530,7 +537,7 @@ def _table_records(source: Source) -> Iterator[Record]:
     delimiter = next((mark for mark in marks if mark in header_line), marks[0])
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    wanted: dict[str, int] = {}
+    named, wanted = False, dict[str, int]()
     while True:
         start = place.number + (header is not None)
         place.size = 0
@@ -551,7 +558,9 @@ def _table_records(source: Source) -> Iterator[Record]:
             wanted = _places(source, header)
             if named:
                 continue
-        if len(row) == len(header):
+        if named and _names_again(row, header):
+            bad.report(start, _NAMES_AGAIN)
+        elif len(row) == len(header):
             yield start, {name: row[place] for name, place in wanted.items()}
         elif row and any(row):
             fix = f"Put fields with {delimiter!r} into quotes."
@@ -570,6 +579,12 @@ def _header(source: Source, row: list[str]) -> tuple[list[str], bool]:
     if not asked or any(name in header or not name.isdecimal() for name in asked):
         return header, True
     return [str(number) for number in range(1, len(row) + 1)], False
+
+
+def _names_again(row: Sequence[Any], header: list[str]) -> bool:
+    """Whether a row has the names of the columns, as where files were joined."""
+    cells = [cell.strip() for cell in row if isinstance(cell, str)]
+    return len(header) > 1 and len(cells) == len(row) and cells == header
 
 
 def _places(source: Source, header: list[str]) -> dict[str, int]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 
+from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
@@ -81,7 +81,7 @@ def split_sample(
     fitted = clone(model)
     given, words = counts_and_words(X)
     try:
-        counts = sparse.csr_matrix(given)
+        counts = as_csr(given)
     except (TypeError, ValueError) as error:
         raise DataError(
             "X is not a matrix of counts. Give the words' counts, a row per document, "

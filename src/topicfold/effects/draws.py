@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from topicfold.core.counts import row_sums
+from topicfold.core.counts import check_counts, row_sums
 from topicfold.effects.chain import (
     Floats,
     TopicChain,
@@ -217,8 +217,7 @@ def checked_counts(model: Any, X: Any, n_terms: int) -> sparse.csr_matrix:
             warnings.simplefilter("ignore", EmptyDocumentWarning)
             counts = model._counts(X, allow_empty=True)
     else:
-        counts = sparse.csr_matrix(X)
-        counts.sum_duplicates()
+        counts = check_counts(X, "X")
     if counts.shape[1] != n_terms:
         raise DataError(
             f"X has {counts.shape[1]} columns, and the topics have {n_terms} words. "

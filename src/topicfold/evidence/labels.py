@@ -18,7 +18,12 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import column_or_1d
 
-from topicfold.core.labels import class_numbers, indicator_members, without_mask
+from topicfold.core.labels import (
+    class_numbers,
+    indicator_members,
+    is_unknown,
+    without_mask,
+)
 from topicfold.core.parameters import DeclaredParameters, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -325,7 +330,9 @@ def read_labels(
     """
     names, data = getattr(data, "columns", None), without_mask(data)
     table = data.toarray() if sparse.issparse(data) else data
-    table = table.to_numpy() if hasattr(table, "to_numpy") else table
+    if hasattr(table, "to_numpy"):  # a column of whole numbers stays one beside gaps
+        column = len(getattr(table, "shape", ())) == 1
+        table = np.asarray(table, dtype=object) if column else table.to_numpy()
     if not isinstance(table, _LISTS) and hasattr(table, "__array__"):
         table = np.asarray(table)
     if isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == 1:
@@ -358,7 +365,7 @@ def _read_lists(
         )
     lists = [list(item) if isinstance(item, _LISTS) else None for item in items]
     for row, (item, own) in enumerate(zip(items, lists, strict=True)):
-        if own is None and not (item is None or item != item):
+        if own is None and not is_unknown(item, ()):
             raise DataError(
                 f"labels has {item!r} in row {row}, and lists in other rows. Give a "
                 "list in each, [] for no label and None for unknown ones."

@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import StrOptions
 
-from topicfold.core.counts import bad_values, check_structure
+from topicfold.core.counts import as_csr, bad_values, check_structure
 from topicfold.core.labels import class_numbers, encode_labels
 from topicfold.core.parameters import DeclaredParameters, whole, whole_number
 from topicfold.exceptions import DataError
@@ -451,7 +451,7 @@ def check_graph(graph: Any, n_documents: int, *, edges: str = "edges") -> sp.csr
     """
     if sp.issparse(graph):
         check_structure(graph, "graph")
-        matrix = _check_matrix(sp.csr_array(graph), n_documents)
+        matrix = _check_matrix(graph, n_documents)
     elif type(graph).__module__.partition(".")[0] == "networkx":
         matrix = _from_networkx(graph, n_documents)
     else:
@@ -495,7 +495,8 @@ def _check_matrix(matrix: Any, n_documents: int) -> sp.csr_array:
             "Give one node per document, in the order of the documents."
         )
     try:
-        result = sp.csr_array(matrix).astype(np.float64)  # a copy
+        # A copy, with floats before repeated edges are added up.
+        result = sp.csr_array(as_csr(matrix), dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"graph has weights of dtype {matrix.dtype}. Give real numbers."

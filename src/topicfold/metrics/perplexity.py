@@ -376,7 +376,7 @@ def residual_dispersion(
     >>> round(residual_dispersion(X, theta, phi).dispersion, 1)
     1.0
     """
-    counts = sparse.csr_matrix(X, dtype=np.float64)
+    counts = check_counts(X, "X", dtype=np.float64)
     theta = checked_array(doc_topics, "doc_topics").astype(np.float64)
     phi = checked_array(topics, "topics").astype(np.float64)
     shape = len(theta), phi.shape[1]

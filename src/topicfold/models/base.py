@@ -308,7 +308,7 @@ class TopicModel(
             documents.setdefault("embeddings", embeddings_of(self))
         else:
             theta = self.transform(X)
-            lengths = np.asarray(sparse.csr_matrix(X).sum(axis=1)).ravel()
+            lengths = self._lengths_of(X)
         settings: dict[str, Any] = {
             name: value
             for name, value in self.get_params(deep=False).items()
@@ -346,6 +346,12 @@ class TopicModel(
         if not learned:
             return ()
         return side_tables(learned, vocabulary, len(self.components_))
+
+    def _lengths_of(self, X: Any) -> NDArray[np.float64]:
+        """Return how many tokens documents have that were transformed before."""
+        with already_warned():
+            counts = self._counts(X, allow_empty=True, blocks=True)
+        return np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""

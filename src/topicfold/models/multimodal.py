@@ -153,6 +153,13 @@ class MultimodalLDA(SidedLDA):
             there are none. One matrix is the first.
         """
         check_is_fitted(self, "components_")
+        first, others = self._first_and_others(X)
+        words = getattr(self, "feature_names_in_", None)
+        first = _times(first, self.first_weight_, words)
+        return super().transform(first, **others, **side_data)
+
+    def _first_and_others(self, X: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the first matrix of new documents, perhaps empty, and the others."""
         named = self._named(X, fitting=False)
         first = named.pop(self.group_names_[0], None)
         if first is None:
@@ -160,10 +167,11 @@ class MultimodalLDA(SidedLDA):
             known = getattr(known, "counts", known)
             n_documents = known.shape[0] if hasattr(known, "shape") else len(known)
             first = sparse.csr_matrix((n_documents, self.n_features_in_))
-        else:
-            words = getattr(self, "feature_names_in_", None)
-            first = _times(first, self.first_weight_, words)
-        return super().transform(first, **named, **side_data)
+        return first, named
+
+    def _lengths_of(self, X: Any) -> NDArray[np.float64]:
+        """Return tokens of the first matrix, as of the training documents."""
+        return super()._lengths_of(self._first_and_others(X)[0])
 
     def top_words(self, n: int = 10) -> dict[str, list[list[str]]]:
         """Return the most probable words of every topic in each matrix, best first.
