@@ -95,7 +95,7 @@ def suggest_size(
 
 
 def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int, float]:
-    """Return the stability of sizes, from 10 to the first that is not stable, or of 5."""
+    """Return the stability of 10 and larger sizes up to the first unstable, or of 5."""
     from topicfold.models.lda import LDA
 
     def stability(size: int) -> float:
