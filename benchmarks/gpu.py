@@ -32,12 +32,18 @@ from benchmarks.gpu_timing import milliseconds, random_state
 from benchmarks.gpu_variants import time_variants
 from topicfold import PLSA
 from topicfold.engine.cuda.engine import CudaEngine
-from topicfold.engine.cuda.steps import update_topics
 from topicfold.engine.protocol import OwnShare
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.learner import Learner
-from topicfold.parts.steps import PhiStep, ThetaStep
+from topicfold.parts.steps import (
+    Context,
+    PhiStep,
+    ThetaStep,
+    prepare_step,
+    update_topics,
+)
+from topicfold.phi.orthogonal import OrthogonalPhi
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -229,6 +235,8 @@ def time_steps() -> list[dict[str, Any]]:
         fit.iterate()
     topics, ones = fit.weights, np.broadcast_to(1.0, (corpus.shape[0], 128))
     words = engine.word_pass(fit.documents, topics, cupy.empty_like(topics))
+    apart, context = OrthogonalPhi(0.5), Context.of(engine, topics)
+    prepare_step(apart, context)
 
     def fold_in() -> Any:
         rows = engine.pack_documents(ones)
@@ -256,7 +264,7 @@ def time_steps() -> list[dict[str, Any]]:
         {
             "what": "orthogonal φ-step",
             "ms": milliseconds(
-                lambda: update_topics(engine, words.copy(), topics, 1e5)
+                lambda: update_topics(apart, words.copy(), topics, context)
             ),
         },
     ]

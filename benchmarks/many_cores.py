@@ -37,13 +37,13 @@ RESULTS = Path(__file__).parent / "results"
 N_ITER = 20
 # Which calls belong to which phase; what one calls of another phase is the other's.
 PHASES: dict[str, tuple[tuple[Any, str], ...]] = {
-    "check": ((base, "check_counts"), (base.TopicModel, "_store_corpus")),
+    "check": ((base, "check_documents"), (base.TopicModel, "_store_corpus")),
     "arrange": (
         (cpu.CpuEngine, "__init__"),
         (cpu, "word_layout"),
         (cpu.WordLayout, "work"),
     ),
-    "start": ((model, "initial_topics"), (learner.Learner, "__init__")),
+    "start": ((model.LDA, "_initial_topics"), (learner.Learner, "__init__")),
     "document passes": ((cpu.CpuEngine, "document_pass"),),
     "word passes": ((cpu.CpuEngine, "word_pass"),),
     "new parameters": ((learner.Learner, "advance"),),

@@ -452,6 +452,7 @@ def test_a_response_is_explained_by_the_kind_that_was_learned(counts):
 
 
 TABLE = {"type": "dict", "items": {"transform": "table"}}
+NOTHING = {"type": "dict", "items": {"transform": None}}
 WORDS = {"type": "objects", "items": [None] * 8, "shape": [8], "object": True}
 
 
@@ -462,6 +463,7 @@ WORDS = {"type": "objects", "items": [None] * 8, "shape": [8], "object": True}
         ({"fitted": {"feature_names_in_": WORDS}}, "not names of columns"),
         ({"fitted": {"_sklearn_output_config": 3}}, "_sklearn_output_config is 3"),
         ({"fitted": {"_sklearn_output_config": TABLE}}, "_sklearn_output_config is"),
+        ({"fitted": {"_sklearn_output_config": NOTHING}}, "_sklearn_output_config is"),
         ({"params": {"doc_tol": 10**400}}, "more than 300 digits"),
         ({"fitted": {"n_iter_": 10**400}}, "more than 300 digits"),
     ],

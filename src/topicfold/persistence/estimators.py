@@ -558,7 +558,7 @@ def _check_scikit_learn(state: Mapping[str, Any]) -> None:
     if not (
         isinstance(output, dict)
         and output.keys() <= {"transform"}
-        and output.get("transform") in ("default", "pandas", "polars", None)
+        and output.get("transform", "default") in ("default", "pandas", "polars")
     ):
         raise ValueError(f"_sklearn_output_config is {output!r}, not a container")
 
