@@ -13,11 +13,10 @@ from sklearn.preprocessing import FunctionTransformer, normalize
 
 import topicfold
 from topicfold import PLSA, AuthorTopics
+from topicfold.evidence.words import SKETCH, word_sketches
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn.learner import Learner
-from topicfold.models.author_topics import word_sketches
 from topicfold.theta import Authors
-from topicfold.theta.authors import SKETCH
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
 

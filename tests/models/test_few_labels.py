@@ -16,6 +16,7 @@ import topicfold
 from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
 from topicfold.classify import few_labels
 from topicfold.classify.classifier import default_topics
+from topicfold.classify.explaining import _by_directions
 from topicfold.classify.few_labels import (
     PLAIN,
     RECIPES,
@@ -210,7 +211,7 @@ def test_directions_are_shared_exactly_among_words(corpus, fitted):
     slope = np.random.default_rng(0).normal(size=len(fitted.lsi_.components_))
     if not fitted._recipe.directions:
         pytest.fail("this corpus wants directions")
-    parts = fitted._direct_words(X[[5]], slope)
+    parts = _by_directions(fitted, X[[5]], slope)
     unit = fitted._directions(X[[5]], None)[0] * fitted._recipe.directions
     assert parts.sum() == pytest.approx(slope @ unit)
 

@@ -9,12 +9,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import topicfold
 from topicfold import RelationalLDA
-from topicfold.evidence.link_words import (
-    around,
-    graph_of,
-    inverse_frequencies,
-    weighted,
-)
+from topicfold.core.counts import smooth_idf
+from topicfold.evidence.link_words import around, graph_of
+from topicfold.evidence.words import weighted
 
 FEW = {"weight": 3.0, "random_state": 0, "max_iter": 20, "tol": 0}
 
@@ -36,7 +33,7 @@ def corpus():
 def test_weights_are_those_of_scikit_learn(corpus):
     X, *_ = corpus
     theirs = TfidfTransformer(sublinear_tf=True).fit(X)
-    idf = inverse_frequencies(X)
+    idf = smooth_idf(X)
     np.testing.assert_allclose(idf, theirs.idf_)
     ours = weighted(X, idf).toarray()
     np.testing.assert_allclose(ours, theirs.transform(X).toarray(), atol=1e-6)

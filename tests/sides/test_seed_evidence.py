@@ -8,13 +8,13 @@ from scipy.special import softmax
 
 import topicfold
 from topicfold import SeededLDA
+from topicfold.core.counts import document_frequencies
 from topicfold.evidence.seed_evidence import (
     LEAST,
     LEAST_UNSEEDED,
     SMOOTHING,
     STRENGTH,
     SeedEvidence,
-    document_frequencies,
     self_trained,
 )
 from topicfold.exceptions import DataWarning

@@ -24,8 +24,7 @@ from topicfold.classify.explaining import (
     Explanation,
     TopicReason,
     WordReason,
-    explanation,
-    word_shares,
+    explained,
 )
 from topicfold.classify.few_labels import (
     LITTLE_TRUST,
@@ -764,33 +763,14 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         X = self._one_document(document)
-        recipe = self._recipe
         features, values = self._judged(X, embeddings)
-        label = self.classes_[values[0].argmax()]
         near = {}
         if getattr(self.model_, "sees_embeddings", False):
             near = {"embeddings": embeddings}
         with already_warned():
             theta = self.model_.transform(X, **near)[0].astype(np.float64)
-        slope, intercept = self._linear_part(label)
-        by_word, base = self._word_part(X, label)
-        n_topics = len(theta) if recipe.topics else 0
-        parts = np.zeros(len(theta))
-        parts[:n_topics] = slope[:n_topics] * recipe.topics * np.sqrt(theta[:n_topics])
-        rest = slope[n_topics:]
-        topics = self.model_.components_[:, X.indices].astype(np.float64)
-        return explanation(
-            label,
-            intercept + base,
-            float(rest @ features[0, n_topics:] + by_word.sum()),
-            X,
-            theta,
-            parts,
-            word_shares(self._seen_counts(X), topics, theta),
-            self._direct_words(X, rest) + by_word,
-            getattr(self, "feature_names_in_", None),
-            n,
-        )
+        label = self.classes_[values[0].argmax()]
+        return explained(self, X, features[0], theta, label, n)
 
     def _one_document(self, document: Any) -> sparse.csr_matrix:
         flat = np.ndim(document) == 1 and not sparse.issparse(document)
@@ -805,49 +785,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             if flat:  # it cannot have names
                 warnings.filterwarnings("ignore", "X does not have valid feature")
             return check_documents(self, row, reset=False, allow_empty=True)
-
-    def _direct_words(self, X: sparse.csr_matrix, slope: Array) -> Array:
-        """Return what each word of a document adds through latent directions."""
-        lsi = getattr(self, "lsi_", None)
-        if lsi is None or not self._recipe.directions or not X.nnz:
-            return np.zeros(X.nnz)
-        weights = np.log1p(X.data) * lsi.term_weights_[X.indices]
-        rows = lsi.components_[:, X.indices] * weights  # (directions, words)
-        length = max(float(np.linalg.norm(rows.sum(axis=1))), 1e-300)
-        parts: Array = self._recipe.directions * (slope[: len(rows)] @ rows) / length
-        return parts
-
-    def _word_part(self, X: sparse.csr_matrix, label: Any) -> tuple[Array, float]:
-        """Return what naive Bayes says of a class, by each word and before any."""
-        by_words = self._word_rule()
-        if by_words is None:
-            return np.zeros(X.nnz), 0.0
-        own = self.classes_ == label
-        signs = own.astype(float) if len(own) > 2 else np.where(own, 1.0, -1.0)
-        slope: Array = (signs @ by_words.weights)[X.indices]
-        return slope * self._words(X).data, float(signs @ by_words.intercepts)
-
-    def _linear_part(self, label: Any) -> tuple[Array, float]:
-        """Return the slope and intercept of the decision for a class."""
-        slopes = getattr(self.classifier_, "coef_", None)
-        if slopes is None:
-            raise DataError(
-                f"explain needs a linear classifier, and a "
-                f"{type(self.classifier_).__name__} has no coef_. Use for instance "
-                "LinearSVC or LogisticRegression."
-            )
-        number = int(np.flatnonzero(self.classifier_.classes_ == label)[0])
-        intercepts = np.broadcast_to(self.classifier_.intercept_, len(slopes))
-        if len(slopes) == 1:  # two classes: one function, positive for the second
-            sign = 1.0 if number else -1.0
-            return sign * slopes[0], sign * float(intercepts[0])
-        return slopes[number], float(intercepts[number])
-
-    def _seen_counts(self, X: sparse.csr_matrix) -> Array:
-        """Return the counts of a document's words as the topic model saw them."""
-        counts: Array = X.data.astype(np.float64)
-        weights = getattr(self.model_, "word_weights_", None)
-        return counts if weights is None else np.log1p(counts) * weights[X.indices]
 
     @property
     def components_(self) -> Array:

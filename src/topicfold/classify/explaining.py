@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from topicfold.core.typing import Array
+from topicfold.exceptions import DataError
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,40 @@ class Explanation:
     words: tuple[WordReason, ...]
 
 
+def explained(
+    classifier: Any,
+    X: sparse.csr_matrix,
+    features: Array,
+    theta: Array,
+    label: Any,
+    n: int,
+) -> Explanation:
+    """Explain the class `label` of one document X (1, V) by a fitted `TopicClassifier`.
+
+    `features` (F,) and `theta` (K,) are the document's.
+    """
+    recipe, model = classifier._recipe, classifier.model_
+    slope, intercept = linear_part(classifier.classifier_, label)
+    by_word, base = _by_naive_bayes(classifier, X, label)
+    n_topics = len(theta) if recipe.topics else 0
+    parts = np.zeros(len(theta))
+    parts[:n_topics] = slope[:n_topics] * recipe.topics * np.sqrt(theta[:n_topics])
+    rest = slope[n_topics:]
+    topics = model.components_[:, X.indices].astype(np.float64)
+    return explanation(
+        label,
+        intercept + base,
+        float(rest @ features[n_topics:] + by_word.sum()),
+        X,
+        theta,
+        parts,
+        word_shares(_seen_counts(model, X), topics, theta),
+        _by_directions(classifier, X, rest) + by_word,
+        getattr(classifier, "feature_names_in_", None),
+        n,
+    )
+
+
 def explanation(
     label: Any,
     intercept: float,
@@ -126,6 +161,53 @@ def explanation(
         ),
         reasons(parts @ shares + word_parts),
     )
+
+
+def linear_part(rule: Any, label: Any) -> tuple[Array, float]:
+    """Return the slope and intercept of the decision of a rule for a class."""
+    slopes = getattr(rule, "coef_", None)
+    if slopes is None:
+        raise DataError(
+            f"explain needs a linear classifier, and a {type(rule).__name__} has no "
+            "coef_. Use for instance LinearSVC or LogisticRegression."
+        )
+    number = int(np.flatnonzero(rule.classes_ == label)[0])
+    intercepts = np.broadcast_to(rule.intercept_, len(slopes))
+    if len(slopes) == 1:  # two classes: one function, positive for the second
+        sign = 1.0 if number else -1.0
+        return sign * slopes[0], sign * float(intercepts[0])
+    return slopes[number], float(intercepts[number])
+
+
+def _by_directions(classifier: Any, X: sparse.csr_matrix, slope: Array) -> Array:
+    """Return what each word of a document adds through latent directions."""
+    lsi, scale = getattr(classifier, "lsi_", None), classifier._recipe.directions
+    if lsi is None or not scale or not X.nnz:
+        return np.zeros(X.nnz)
+    weights = np.log1p(X.data) * lsi.term_weights_[X.indices]
+    rows = lsi.components_[:, X.indices] * weights  # (directions, words)
+    length = max(float(np.linalg.norm(rows.sum(axis=1))), 1e-300)
+    return np.asarray(scale * (slope[: len(rows)] @ rows) / length)
+
+
+def _by_naive_bayes(
+    classifier: Any, X: sparse.csr_matrix, label: Any
+) -> tuple[Array, float]:
+    """Return what naive Bayes says of a class, by each word and before any."""
+    by_words = classifier._word_rule()
+    if by_words is None:
+        return np.zeros(X.nnz), 0.0
+    own = classifier.classes_ == label
+    signs = own.astype(float) if len(own) > 2 else np.where(own, 1.0, -1.0)
+    slope: Array = (signs @ by_words.weights)[X.indices]
+    return slope * classifier._words(X).data, float(signs @ by_words.intercepts)
+
+
+def _seen_counts(model: Any, X: sparse.csr_matrix) -> Array:
+    """Return the counts of a document's words as the topic model saw them."""
+    counts: Array = X.data.astype(np.float64)
+    weights = getattr(model, "word_weights_", None)
+    return counts if weights is None else np.log1p(counts) * weights[X.indices]
 
 
 def word_shares(counts: Array, topics: Array, theta: Array) -> Array:

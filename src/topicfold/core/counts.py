@@ -239,8 +239,13 @@ def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
 
 def smooth_idf(X: Any) -> NDArray[np.float64]:
     """Return ``ln((1 + D) / (1 + df)) + 1`` of every term, as scikit-learn's tf-idf."""
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
-    return np.log((1 + X.shape[0]) / (1 + frequency)) + 1.0
+    return np.log((1 + X.shape[0]) / (1 + document_frequencies(X))) + 1.0
+
+
+def document_frequencies(X: Any) -> NDArray[np.integer]:
+    """Return in how many documents each term is; a corpus in blocks has it stored."""
+    known: Any = getattr(X, "document_frequencies", None)
+    return np.bincount(X.indices, minlength=X.shape[1]) if known is None else known
 
 
 def extremes(array: NDArray[Any], threads: int = 1) -> tuple[Any, Any]:

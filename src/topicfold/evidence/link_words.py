@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import normalize
 
 from topicfold.core.typing import Array
 from topicfold.evidence.links import PAIRS_PER_LINK, Links
@@ -28,22 +27,6 @@ Matrix = NDArray[np.float64]
 WORDS_COUNT = 3.0
 # Candidates by topics and by words, for each suggestion asked for, and the fewest.
 PER_SUGGESTION, FEWEST_CANDIDATES = 5, 100
-
-
-def inverse_frequencies(counts: Any) -> Matrix:
-    """Return ``1 + log((D + 1) / (D_w + 1))`` of the words."""
-    rows = sparse.csr_matrix(counts)
-    found = np.bincount(rows.indices[rows.data > 0], minlength=rows.shape[1])
-    return np.asarray(1.0 + np.log((rows.shape[0] + 1) / (found + 1.0)))
-
-
-def weighted(counts: Any, idf: Matrix) -> sparse.csr_matrix:
-    """Return rows of tf-idf of length one, tf = 1 + log of the count."""
-    rows = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
-    rows.eliminate_zeros()
-    rows.data = np.maximum(1.0 + np.log(rows.data), 0.0)
-    rows = sparse.csr_matrix(rows @ sparse.diags_array(idf))
-    return sparse.csr_matrix(normalize(rows).astype(np.float32))
 
 
 def graph_of(side: Links) -> sparse.csr_array:

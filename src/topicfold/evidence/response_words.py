@@ -9,14 +9,16 @@ together are as good as the words' or better (benchmarks/results/sides_response.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import normalize
+
+from topicfold.core.counts import smooth_idf
+from topicfold.evidence.words import word_weights
 
 Matrix = NDArray[np.float64]
 # Penalties of the two regressions.
@@ -51,8 +53,7 @@ class ResponseWords(NamedTuple):
 
 def learn_words(X: sparse.csr_matrix, targets: Matrix, classes: bool) -> ResponseWords:
     """Fit numbers (D, 1), or indicators of classes (D, C)."""
-    n_documents = X.shape[0]
-    idf = np.log((1 + n_documents) / (1 + X.getnnz(axis=0))) + 1.0
+    idf = smooth_idf(X)
     rows = word_weights(X, idf)
     if not classes:
         ridge = Ridge(RIDGE, solver="sparse_cg").fit(rows, targets[:, 0])
@@ -68,10 +69,3 @@ def learn_words(X: sparse.csr_matrix, targets: Matrix, classes: bool) -> Respons
     else:
         coef[found.classes_], intercept[found.classes_] = found.coef_, found.intercept_
     return ResponseWords(idf, coef, intercept)
-
-
-def word_weights(X: Any, idf: Matrix) -> sparse.csr_matrix:
-    """Return tf-idf of counts, rows of length one."""
-    rows = sparse.csr_matrix(X, dtype=np.float64, copy=True)
-    rows.data = np.log1p(rows.data) * idf[rows.indices]
-    return normalize(rows)

@@ -46,17 +46,8 @@ class SelfTrained(NamedTuple):
     topics: Matrix  # words of each class (n_seeded, V), rows sum to one
 
 
-def document_frequencies(counts: Any) -> Matrix:
-    """Return in how many documents each word is."""
-    found = np.zeros(counts.shape[1])
-    for first in range(0, counts.shape[0], ROWS):
-        rows = sparse.csr_matrix(counts[first : first + ROWS])
-        found += np.bincount(rows.indices[rows.data > 0], minlength=len(found))
-    return found
-
-
 def self_trained(
-    counts: Any, seeds: Sequence[Sequence[int]], frequencies: Matrix
+    counts: Any, seeds: Sequence[Sequence[int]], frequencies: NDArray[Any]
 ) -> SelfTrained | None:
     """Learn naive Bayes from documents with seed words; None if there are too few."""
     size = counts.shape[0]

@@ -8,21 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from topicfold.engine.protocol import ranges_of
-from topicfold.evidence.response_words import word_weights
-from topicfold.evidence.seed_evidence import document_frequencies
+from topicfold.evidence.words import word_sketches
 from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.theta.author_priors import AuthorPriors
-from topicfold.theta.authors import SKETCH, Authors
+from topicfold.theta.authors import Authors
 
-# Documents whose words are looked at together.
-ROWS_AT_ONCE = 4096
 # Σα, how many tokens authors are worth in a document, and the most of a topic.
 ALPHA_SUM, ALPHA_MOST = 6.0, 0.6
 
@@ -196,29 +191,3 @@ class AuthorTopics(SidedLDA):
         super()._fit_with_sides(counts, side_data)
         side = self._side(Authors)
         side.word_places_ = word_sketches(counts, side.members_, len(side.names_))
-
-
-def word_sketches(
-    counts: Any, members: NDArray[np.int64], n_entities: int
-) -> NDArray[np.float32]:
-    """Return sketches of the words of entities' documents, rows of length one.
-
-    Rows of tf-idf of length one are summed over an entity's documents. Each word
-    has one of the coordinates, drawn, up or down: cosines of the sketches are those of
-    the sums, but for a noise of about ``1 / √SKETCH``.
-    """
-    n_documents, n_terms = counts.shape
-    idf = 1.0 + np.log((n_documents + 1) / (document_frequencies(counts) + 1.0))
-    rng = np.random.RandomState(0)
-    places = rng.randint(SKETCH, size=n_terms)
-    signs = rng.choice([-1.0, 1.0], n_terms)
-    entries = signs, (np.arange(n_terms), places)
-    sketch = sparse.csr_matrix(entries, shape=(n_terms, SKETCH))
-    entities, documents = members.T
-    found = np.zeros((n_entities, SKETCH))
-    for rows in ranges_of(n_documents, ROWS_AT_ONCE):
-        own = (word_weights(counts[rows], idf) @ sketch).toarray()
-        here = (documents >= rows.start) & (documents < rows.stop)
-        np.add.at(found, entities[here], own[documents[here] - rows.start])
-    sizes = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.asarray(found / np.maximum(sizes, 1e-12), dtype=np.float32)

@@ -512,6 +512,23 @@ class TopicModel(
 
     #: Fitted attributes that `transform` needs besides `components_`.
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    #: What saved attributes must be; a class adds its own. Numbers, 0 or more, by the
+    #: axes of their array (D documents, K topics, V words), rows of two axes on the
+    #: simplex; lists by the type of their items.
+    _saved_numbers: ClassVar[dict[str, str]] = {
+        "components_": "KV",
+        "word_frequencies_": "V",
+        "word_weights_": "V",
+        "doc_topic_prior_": "K",
+        "topic_word_prior_": "",
+        "topic_totals_": "K",
+        "doc_topics_": "DK",
+        "doc_lengths_": "D",
+    }
+    _saved_lists: ClassVar[dict[str, type]] = {
+        "topic_names_": str,
+        "prevalence_names_": str,
+    }
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not match."""
@@ -522,65 +539,21 @@ class TopicModel(
         if missing or type(self.n_features_in_) is not int:
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
-        n_topics, n_terms = len(self.components_), self.n_features_in_
+        n_topics = len(self.components_)
         if not self._open_size:
             n_topics = self.get_params(deep=False).get("n_components") or n_topics
         if not len(self.components_):
             raise ValueError("it has no topics")
         n_documents = len(getattr(self, "doc_topics_", ()))
-        expected: dict[str, tuple[int, ...]] = {
-            "components_": (n_topics, n_terms),
-            "word_frequencies_": (n_terms,),
-            "word_weights_": (n_terms,),
-            "doc_topic_prior_": (n_topics,),
-            "topic_totals_": (n_topics,),
-        }
-        if hasattr(self, "doc_topics_"):
-            expected["doc_topics_"] = (n_documents, n_topics)
-            expected["doc_lengths_"] = (n_documents,)
+        sizes = {"K": n_topics, "V": self.n_features_in_, "D": n_documents}
         problems: list[str] = []
-        for name, shape in expected.items():
-            if not hasattr(self, name):
-                continue
-            array = getattr(self, name)
-            if not isinstance(array, np.ndarray):
-                problems.append(f"{name} is not an array")
-            elif array.shape != shape:
-                problems.append(f"{name} has shape {array.shape}, not {shape}")
-            elif array.ndim == 2:
-                problems += simplex_problems(name, array)
-            elif not (array >= 0).all():
-                problems.append(f"{name} has negative entries")
-            elif name in _SOME_POSITIVE and array.size and not array.any():
-                problems.append(f"{name} are all zero")
-        for name in ("topic_word_prior_", "strength_", "pull_"):
-            value = getattr(self, name, 1.0)
-            number = isinstance(value, Real) and not isinstance(value, bool)
-            if not number or not 0 <= float(value) <= _LARGEST_PRIOR:
-                problems.append(f"{name} is {value!r}, not a positive number")
-        sharing = getattr(self, "sharing_", None)
-        if sharing is not None:
-            from topicfold.graph.sharing import CountSharing
-
-            width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
-            if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
-                problems.append("sharing_ does not fit its words")
-        passes = getattr(self, "n_iter_", None)
-        if passes is not None and (type(passes) is not int or passes < 0):
-            problems.append(f"n_iter_ is {passes!r}, not a number of iterations")
-        if not isinstance(getattr(self, "converged_", True), bool | np.bool_):
-            problems.append("converged_ is neither True nor False")
-        step = getattr(self, "theta_step_", None)
-        if isinstance(step, ThetaStep):
-            step._check_fitted(n_topics)
-        elif step is not None:
-            problems.append("theta_step_ is not a step")
-        kinds = {
-            "objective_history_": Real,
-            "topic_names_": str,
-            "prevalence_names_": str,
-        }
-        for name, kind in kinds.items():
+        for name, axes in self._declared("_saved_numbers").items():
+            if hasattr(self, name) and (
+                "D" not in axes or hasattr(self, "doc_topics_")
+            ):
+                shape = tuple(sizes[axis] for axis in axes)
+                problems += _number_problems(name, getattr(self, name), shape)
+        for name, kind in self._declared("_saved_lists").items():
             values = getattr(self, name, [])
             if values is None and name == "topic_names_":
                 continue
@@ -590,6 +563,29 @@ class TopicModel(
                 problems.append(f"{name} is not a list of {kind.__name__}")
         if problems:
             raise ValueError("; ".join(problems))
+        self._check_parts(n_topics)
+
+    def _check_parts(self, n_topics: int) -> None:
+        """Let the parts of a saved model check what they have learned."""
+        sharing, step = (getattr(self, n, None) for n in ("sharing_", "theta_step_"))
+        if sharing is not None:
+            from topicfold.graph.sharing import CountSharing
+
+            width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
+            if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
+                raise ValueError("sharing_ does not fit its words")
+        if isinstance(step, ThetaStep):
+            step._check_fitted(n_topics)
+        elif step is not None:
+            raise ValueError("theta_step_ is not a step")
+
+    @classmethod
+    def _declared(cls, table: str) -> dict[str, Any]:
+        """Return what a class and its bases declare of saved attributes."""
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            found |= vars(base).get(table, {})
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -597,6 +593,26 @@ class TopicModel(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _number_problems(name: str, array: Any, shape: tuple[int, ...]) -> list[str]:
+    """Return what is wrong with a saved number or array; see `_saved_numbers`."""
+    if not shape:
+        number = isinstance(array, Real) and not isinstance(array, bool)
+        if number and 0 <= float(array) <= _LARGEST_PRIOR:
+            return []
+        return [f"{name} is {array!r}, not a positive number"]
+    if not isinstance(array, np.ndarray):
+        return [f"{name} is not an array"]
+    if array.shape != shape:
+        return [f"{name} has shape {array.shape}, not {shape}"]
+    if array.ndim == 2:
+        return list(simplex_problems(name, array))
+    if not (array >= 0).all():
+        return [f"{name} has negative entries"]
+    if name in _SOME_POSITIVE and array.size and not array.any():
+        return [f"{name} are all zero"]
+    return []
 
 
 def one_at_a_time(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -684,6 +700,17 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
     n_jobs: Annotated[int | None, Integral]
     callbacks: Annotated[Sequence[Callback] | None, list, tuple]
     verbose: bool
+
+    _saved_lists: ClassVar[dict[str, type]] = {"objective_history_": Real}
+
+    def _check_loaded(self) -> None:
+        """Refuse a saved model whose arrays do not match."""
+        super()._check_loaded()
+        passes = getattr(self, "n_iter_", None)
+        if passes is not None and (type(passes) is not int or passes < 0):
+            raise ValueError(f"n_iter_ is {passes!r}, not a number of iterations")
+        if not isinstance(getattr(self, "converged_", True), bool | np.bool_):
+            raise ValueError("converged_ is neither True nor False")  # noqa: TRY004
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -155,6 +155,7 @@ class BurstyLDA(SidedLDA):
         return perplexity_of(p, held_out, mix, SMOOTHING)
 
     _needed_state = (*LDA._needed_state, "strength_", "doc_topic_prior_")
+    _saved_numbers: ClassVar[dict[str, str]] = {"strength_": ""}
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

@@ -166,6 +166,10 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
+    _saved_numbers: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("strength_", "pull_", "weight_"), ""
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose graph is not one of its documents."""
         super()._check_loaded()
@@ -187,9 +191,6 @@ class GraphPLSA(PLSA):
                 and matrix.data.min(initial=0) >= 0
             ):
                 raise ValueError(f"{name} is not a matrix of shape {shape}, all >= 0")
-        strength = getattr(self, f"{self._adapted}_", 1.0)
-        if not isinstance(strength, float) or not strength >= 0:
-            raise ValueError(f"{self._adapted}_ is {strength!r}, not a strength")
         if rows is None:
             return
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) > n_known:

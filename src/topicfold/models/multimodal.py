@@ -15,10 +15,10 @@ from sklearn.base import _fit_context
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import as_csr
+from topicfold.core.counts import as_csr, smooth_idf
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
-from topicfold.evidence.response_words import word_weights
+from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
@@ -431,8 +431,7 @@ def _by_words(counts: Any, known: Any) -> Rows:
     """Return how like documents are to known ones by words, less what is usual."""
     X, known = (as_csr(getattr(C, "counts", C)) for C in (counts, known))
     known = known[:: -(-known.shape[0] // MOST_KNOWN)]
-    found = np.bincount(known.indices, minlength=known.shape[1])
-    idf = 1.0 + np.log((known.shape[0] + 1) / (found + 1.0))
+    idf = smooth_idf(known)
     rows = word_weights(known, idf)
     likeness = (word_weights(X, idf) @ rows.T).toarray()
     return np.asarray(normalize(likeness - (rows @ rows.T).toarray().mean(axis=0)))

@@ -12,19 +12,19 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from topicfold.core.counts import smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.evidence.link_words import (
     around,
     graph_of,
-    inverse_frequencies,
     learn_words,
     log_odds,
     suggest,
-    weighted,
 )
 from topicfold.evidence.links import Links, read_links
+from topicfold.evidence.words import weighted
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.models.base import already_warned
@@ -157,7 +157,7 @@ class RelationalLDA(SidedLDA):
 
     def _learn_words(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         """Learn how words beside topics say which documents are linked."""
-        self.word_idf_ = inverse_frequencies(counts)
+        self.word_idf_ = smooth_idf(counts)
         self.link_words_ = weighted(counts, self.word_idf_)
         later = {side.keyword for side in self.sides_ if side.known_later}
         known = {name: own for name, own in side_data.items() if name in later}

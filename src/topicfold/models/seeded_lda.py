@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from sklearn.base import clone
 
+from topicfold.core.counts import document_frequencies
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
 from topicfold.evidence.seed_evidence import (
     SeedEvidence,
-    document_frequencies,
     self_trained,
 )
 from topicfold.exceptions import DataError, DataWarning

@@ -13,12 +13,12 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import document_frequencies
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.linear import Kind
 from topicfold.evidence.response import Response
 from topicfold.evidence.response_words import WORD_SHARE, ResponseWords, learn_words
-from topicfold.evidence.seed_evidence import document_frequencies
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more

@@ -14,14 +14,13 @@ from scipy import sparse
 from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
+from topicfold.evidence.words import SKETCH
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import Side, check_rows, is_missing, is_text
 from topicfold.parts.steps import Context
 
 # Separates names in one text.
 BETWEEN = ";"
-# Numbers of a sketch of words.
-SKETCH = 512
 
 
 def _name(given: Any) -> str:
