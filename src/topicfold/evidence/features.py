@@ -20,6 +20,7 @@ sides_features.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from topicfold.evidence.design import (
     learn_columns,
 )
 from topicfold.exceptions import DataError
+from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 
@@ -195,6 +197,16 @@ class Features(DeclaredParameters, Side):
         size = context.n_topics
         shapes: dict[str, tuple[int, ...]] = {"effects_": (data.shape[1], size)}
         return {**shapes, "mean_": (size,), "penalty_": (), "concentration_": ()}
+
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(context.n_topics, dtype=bool)
+
+    def follow(self, moves: Sequence[Move], data: Any) -> None:
+        """Expected shares are added and divided."""
+        if hasattr(self, "effects_"):
+            self.effects_ = moved_shares(self.effects_, moves)
+            self.mean_ = moved_shares(self.mean_, moves)
 
     def gather(self, counts: Array, data: Any, context: Context) -> tuple[Any, ...]:
         """Regress the shares, every few passes."""
