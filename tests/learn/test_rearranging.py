@@ -6,15 +6,19 @@ from scipy.optimize import linear_sum_assignment
 
 from topicfold import LDA
 from topicfold.corpus import BlockMatrix, BlockWriter
-from topicfold.learn.lda import (
+from topicfold.evidence import Features, Labels, Links, Response, TimeStamps
+from topicfold.learn import Resume
+from topicfold.learn.rearranging import (
     LEAST_DOCUMENTS,
     SAMPLE_TOKENS,
     Sample,
     Swap,
     sample_of,
-    swapped_rows,
     swapped_topics,
 )
+from topicfold.parts.moves import moved_shares, moved_values
+from topicfold.phi import OtherCounts, Seeds
+from topicfold.theta import AuthorPriors, Authors
 
 
 def planted(sizes, n_documents=300, length=80, n_terms=200, seed=0):
@@ -61,6 +65,24 @@ def test_a_topic_in_two_and_two_in_one_change_places():
     assert likeness[match].min() > 0.7
 
 
+def test_topics_that_are_not_free_stay():
+    """Topics 0 and 1 are the same, 2 and 3 are both in 2, as above."""
+    X, _, phi = planted(np.array([1.0, 0.3, 0.3, 0.3]), 600)
+    topics = np.array([phi[0], phi[0], (phi[2] + phi[3]) / 2, phi[1]])
+    look = Sample(sample_of(X, 4), 0.0).look
+    for free, wanted in (
+        ([0, 1, 1, 1], [(0, 1, 2)]),
+        ([1, 0, 1, 1], [(1, 0, 2)]),
+        ([0, 0, 1, 1], []),
+    ):
+        given = topics, np.full(4, 0.5), 0.1, 0, np.array(free, bool)
+        found = [(s.into, s.spare, s.parted) for s in look(*given)[1]]
+        assert found == wanted
+    free = np.array([1, 1, 0, 1], bool)
+    swaps = look(topics, np.full(4, 0.5), 0.1, 0, free)[1]
+    assert 2 not in [s.parted for s in swaps]
+
+
 def test_a_swap_keeps_all_tokens():
     rng = np.random.default_rng(2)
     topics = rng.dirichlet(np.ones(6), size=5)
@@ -73,10 +95,12 @@ def test_a_swap_keeps_all_tokens():
     assert new_alpha.sum() == pytest.approx(alpha.sum())
     np.testing.assert_array_equal(new[[0, 2]], topics[[0, 2]])
     documents = rng.uniform(0, 5, (7, 5))
-    moves = [(swap.into, swap.spare, swap.parted, swap.share)]
-    moved = swapped_rows(slice(7), None, [documents], None, moves)
+    moved = moved_shares(documents, [swap.move()])
     np.testing.assert_allclose(moved.sum(axis=1), documents.sum(axis=1))
     np.testing.assert_allclose(moved[:, 3], documents[:, 3] + documents[:, 1])
+    said = moved_values(documents, [swap.move()])
+    np.testing.assert_array_equal(said[:, 1], documents[:, 4])
+    np.testing.assert_array_equal(said[:, [0, 2, 3, 4]], documents[:, [0, 2, 3, 4]])
 
 
 def test_few_topics_and_empty_samples_are_left_alone():
@@ -120,3 +144,53 @@ def test_mixtures_of_very_unequal_topics_are_found(tmp_path):
     stored = LDA(20, random_state=0).fit(BlockMatrix.open(tmp_path / "blocks"))
     # Sums of blocks are rounded otherwise, and topics of tokens drawn with them.
     assert np.abs(stored.doc_topics_ - ours.doc_topics_).mean() < 1e-3
+
+
+def sided(name):
+    """Return counts, mixtures and topics of unequal sizes, a side and its data."""
+    sizes = 1.0 / np.arange(1, 21)
+    X, theta, phi = planted(2.0 * sizes / sizes.sum(), 500, 100, 400)
+    best = theta.argmax(axis=1)
+    authors = [[f"author {k}"] for k in best]
+    other = planted(2.0 * sizes / sizes.sum(), 500, 30, 90)[0]  # the same mixtures
+    side, data = {
+        "features": (Features(), theta[:, :2]),
+        "author priors": (AuthorPriors(), authors),
+        "more": (OtherCounts("more"), other),
+        "seeds": (Seeds({"a": np.argsort(-phi[0])[:3].tolist()}), None),
+    }[name]
+    known = {} if data is None else {str(side.keyword): data}
+    return X, theta, side, known
+
+
+SIDED = {  # the most that is left of the error without it
+    "features": 0.8,
+    "author priors": 0.8,
+    "more": 0.5,
+    "seeds": 0.5,
+}
+
+
+@pytest.mark.parametrize("name", SIDED)
+def test_so_they_are_with_sides_and_after_a_stop(name, tmp_path):
+    X, theta, side, data = sided(name)
+    options = {"sides": [side], "random_state": 0}
+    plain = LDA(20, learn_priors=False, **options).fit(X, **data)
+    ours = LDA(20, **options).fit(X, **data)
+    assert rmse(theta, ours.doc_topics_) < SIDED[name] * rmse(theta, plain.doc_topics_)
+    state = {"callbacks": [Resume(tmp_path / "state")], **options}
+    LDA(20, max_iter=7, tol=0.0, **state).fit(X, **data)
+    going_on = LDA(20, max_iter=14, tol=0.0, **state).fit(X, **data)
+    whole = LDA(20, max_iter=14, tol=0.0, **options).fit(X, **data)
+    np.testing.assert_array_equal(going_on.doc_topics_, whole.doc_topics_)
+
+
+def test_topics_that_more_than_words_tell_apart_are_not_free():
+    X = planted(np.full(6, 0.3))[0]
+    seeds = {"a": [0, 1], "b": [5]}
+    model = LDA(6, sides=[Seeds(seeds)], random_state=0, max_iter=2).fit(X)
+    side = model.sides_[0]
+    context = model._side_context(X, n_topics=6)
+    assert side.free_topics(None, context).tolist() == [False] * 2 + [True] * 4
+    for side in (Labels(), Authors(), Response(), Links(), TimeStamps()):
+        assert not side.free_topics(None, context).any()

@@ -13,12 +13,13 @@ from tests_support import draw_corpus, matched_overlap
 from topicfold import LDA, GibbsLDA
 from topicfold.corpus import load_docs
 from topicfold.engine.cpu import CpuEngine
+from topicfold.evidence import Features
 from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
 from topicfold.learn import initial
 from topicfold.learn.initial import initial_topics
 from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.learner import Learner
-from topicfold.models.lda import own_word_share
+from topicfold.models.lda import default_topic_word_prior, frequent_words
 from topicfold.phi import DirichletPhi, OrthogonalPhi
 
 ALGORITHMS = ["cvb0", "variational"]
@@ -350,7 +351,9 @@ def test_default_priors_follow_the_corpus(planted):
     count = X.sum() / X.shape[1]  # of a word
     assert model.topic_word_prior_ == pytest.approx(min(0.1 * count / 5, 0.1))
     long = LDA(25, max_iter=2, random_state=0).fit(100 * X)
-    assert long.topic_word_prior_ == pytest.approx(0.3 / 5)
+    assert long.topic_word_prior_ == pytest.approx(0.1)
+    options = {"algorithm": "variational", "max_iter": 2, "random_state": 0}
+    assert LDA(25, **options).fit(100 * X).topic_word_prior_ == pytest.approx(0.06)
     short = LDA(25, max_iter=2, random_state=0).fit(X * (5 / count))
     assert short.topic_word_prior_ == pytest.approx(0.1 * 5 / 25)
     many = LDA(50, max_iter=2, random_state=0).fit(X)
@@ -488,13 +491,33 @@ def test_alpha_is_learned_unless_given(planted):
     assert (given.doc_topic_prior_ == 0.5).all()
 
 
-def test_half_of_a_token_leaves_its_word_where_words_are_rare():
-    """By the median word, since a few frequent ones say nothing of the others."""
+def test_words_are_frequent_by_the_median_one():
+    """A few frequent ones say nothing of the others."""
     frequent = [1e6, 1e6]
-    for tokens, share in ((3.0, 0.5), (20.0, 0.5), (30.0, 0.75), (50.0, 1.0)):
+    for tokens, share in ((3.0, 0.0), (20.0, 0.0), (30.0, 0.5), (50.0, 1.0)):
         counts = np.array([*frequent, *np.full(9, tokens), 0.0, 0.0])
-        assert own_word_share(counts, 20) == share
-    assert own_word_share(np.zeros(3), 20) == 0.5
+        assert frequent_words(counts, 20) == share
+    assert frequent_words(np.zeros(3), 20) == 0.0
+
+
+def test_eta_falls_with_the_number_of_topics_unless_words_are_frequent():
+    for n_topics, most in ((4, 0.1), (25, 0.06), (100, 0.03)):
+        assert default_topic_word_prior(1e9, 10, n_topics) == pytest.approx(most)
+        half = default_topic_word_prior(1e9, 10, n_topics, 0.5)
+        assert half == pytest.approx((most + 0.1) / 2)
+    assert default_topic_word_prior(20.0, 10, 20, 1.0) == pytest.approx(0.01)
+    rng = np.random.default_rng(3)
+    X = rng.poisson(4.0, size=(80, 30)).astype(np.float32)
+    prior = {
+        name: LDA(16, max_iter=1, random_state=0, **options).fit(X).topic_word_prior_
+        for name, options in {
+            "plain": {},
+            "variational": {"algorithm": "variational"},
+            "sides": {"sides": [Features()]},
+        }.items()
+    }
+    assert prior["plain"] == pytest.approx(0.1)
+    assert prior["variational"] == prior["sides"] == pytest.approx(0.075)
 
 
 def test_objective_of_the_posterior_mode_is_the_stated_one(planted):

@@ -65,8 +65,9 @@ def test_topics_without_seeds_do_not_start_as_clusters(corpus):
 
 def test_without_seeds_it_is_lda(corpus):
     X, _ = corpus
-    options = {"random_state": 0, "max_iter": 10, "tol": 0}
-    plain = LDA(5, learn_priors=False, **options).fit(X)
+    options = {"random_state": 0, "max_iter": 10, "tol": 0, "topic_word_prior": 0.05}
+    options["learn_priors"] = False
+    plain = LDA(5, **options).fit(X)
     for seeds in (None, {}):
         model = SeededLDA(5, seeds=seeds, **options).fit(X)
         np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)

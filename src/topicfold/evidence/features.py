@@ -24,7 +24,7 @@ sides_features.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -45,6 +45,7 @@ from topicfold.evidence.design import (
     learn_columns,
 )
 from topicfold.exceptions import DataError
+from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 
@@ -244,6 +245,15 @@ class Features(DeclaredParameters, Side):
         )
         self.feature_names_ = design_names(self.columns_)
         return FeatureRows(design, hidden)
+
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(context.n_topics, dtype=bool)
+
+    def follow(self, moves: Sequence[Move], data: Any) -> None:
+        """Expected shares are added and divided."""
+        self.effects_ = moved_shares(self.effects_, moves)
+        self.mean_ = moved_shares(self.mean_, moves)
 
     def prepare(self, data: FeatureRows, context: Context) -> None:
         """Start from the model's own α."""

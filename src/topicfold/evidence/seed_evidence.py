@@ -112,6 +112,11 @@ class SeedEvidence(Side):
         """Return what self-training says, None if it says nothing."""
         return self._shares
 
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """Those without seeds."""
+        seeded = 0 if data is None else data.shape[1] - 1
+        return np.arange(context.n_topics) >= seeded
+
     def evidence(self, counts: Array, data: Any, context: Context) -> Array:
         """Return δ; zeros where nothing is known."""
         found = np.zeros((context.n_documents, context.n_topics))

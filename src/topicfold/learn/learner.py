@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
@@ -43,6 +44,8 @@ from topicfold.engine.protocol import (
 from topicfold.exceptions import DataError
 from topicfold.learn.loop import EM_FLOOR, Extrapolation, Point
 from topicfold.learn.priors import alpha_from_documents
+from topicfold.learn.rearranging import AT, Sample, swapped_topics
+from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
@@ -106,6 +109,9 @@ class Learner:
     #: Why mixtures stay although they should move; empty where they do not.
     stuck = ""
     extrapolation: Extrapolation | None = None
+    #: By which topics are merged and split; and whether α is learned from it, too.
+    sample: Sample | None = None
+    samples_alpha = False
     #: How much of a token's own count leaves the counts of its word where it does.
     own_word_share = OWN_WORD_SHARE
     _own: OwnShare | None = None
@@ -232,6 +238,72 @@ class Learner:
         self._set_topics(words)
         self._take_topics()
         self._move_documents(done.counts)
+        if self.sample is not None and self._iteration in AT:
+            self._rearrange(self.sample)
+
+    def has_free_topics(self) -> bool:
+        """Whether any topics may be merged and split."""
+        return self.known is None or bool(self.known.free_topics().any())
+
+    def with_sample(
+        self, sample: sparse.csr_matrix | None, *, learn_alpha: bool
+    ) -> Self:
+        """Merge and split topics by a sample, unless it is None; returns self.
+
+        Where `learn_alpha`, α is that of the sample's topics.
+        """
+        if sample is not None:
+            self.sample = Sample(sample, float(self.alpha.sum()))
+            self.samples_alpha = learn_alpha
+            self.learn_priors = False  # not from expected counts, too
+        return self
+
+    def _rearrange(self, sample: Sample) -> None:
+        """Merge and split topics, and learn α, by a sample of tokens."""
+        free = None if self.known is None else self.known.free_topics()
+        topics, totals = self._joint_topics()
+        alpha, swaps = sample.look(topics, self.alpha, self.eta, self._iteration, free)
+        if self.samples_alpha:
+            self.prior_updates.append(self._iteration)
+            self.alpha = alpha
+        if not swaps:
+            return
+        topics, totals, alpha = swapped_topics(topics, totals, self.alpha, swaps)
+        if self.samples_alpha:
+            self.alpha = alpha
+        self._take_joint_topics(topics, totals)
+        moves = [swap.move() for swap in swaps]
+        if self._own is not None:
+            self._own = _moved_own(self._own, moves)
+        self.documents = self.engine.map_rows(
+            _moved_documents, (self.documents,), (moves,), out=self.documents
+        )
+        if self.known is not None:
+            self.known.move(moves)
+        self._take_topics()
+        if self.extrapolation is not None:
+            self.extrapolation.begin_again()
+
+    def _joint_topics(self) -> tuple[Array, NDArray[np.float64]]:
+        """Return topics (K, V) that sum to one over all groups, and their totals."""
+        topics = self.engine.unpack_topics(self.weights)
+        if len(self.groups) == 1:
+            return topics, self._totals
+        totals = self._group_totals.sum(axis=0)
+        for group, own in zip(self.groups, self._group_totals, strict=True):
+            topics[:, group.columns] *= (own / totals).astype(topics.dtype)[:, None]
+        return topics, totals
+
+    def _take_joint_topics(self, topics: Array, totals: NDArray[np.float64]) -> None:
+        if len(self.groups) == 1:
+            self._totals = totals
+        else:
+            for number, group in enumerate(self.groups):
+                own = topics[:, group.columns].sum(axis=1, dtype=np.float64)
+                self._group_totals[number] = own * totals
+                topics[:, group.columns] = normalize_rows(topics[:, group.columns])
+            self._totals = self._group_totals[0]
+        self.weights = self.engine.pack_topics(topics)
 
     def evaluate(self) -> float:
         """Pass over the documents; return the objective."""
@@ -411,7 +483,7 @@ class Learner:
             self._group_totals[number] = totals + eta * size
             made.append((size, found))
         self._totals = self._group_totals[0]
-        self._own = _joined_share(made)
+        self._own = _joined_share(made, self.own_word_share)
         if self.engine.packs_allowed:  # it keeps no words that documents do not read
             self._every_word = weights
         return self.engine.pack_topics(weights)
@@ -704,13 +776,31 @@ def plain_topics(counts: Array, eta: float) -> TopicWeights:
     return TopicWeights(weights, 1.0 / totals, eta / totals)
 
 
-def _joined_share(made: list[tuple[int, TopicWeights]]) -> OwnShare:
+def _moved_documents(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
+) -> Array:
+    return moved_shares(arrays[0], moves)
+
+
+def _moved_own(own: OwnShare, moves: list[Move]) -> OwnShare:
+    """Return what a token adds to topics that have moved: the less, the larger."""
+    scale, floor = own.scale.copy(), own.floor.copy()
+    for a, b, c, share in moves:
+        part = scale[:, b] / np.maximum(scale[:, a] + scale[:, b], 1e-300)
+        for rows in (scale, floor):
+            rows[:, a] *= part
+            rows[:, b] = rows[:, c] / (1 - share)
+            rows[:, c] /= share
+    return own._replace(scale=scale, floor=floor)
+
+
+def _joined_share(made: list[tuple[int, TopicWeights]], part: float) -> OwnShare:
     """Return the own share of the words of all groups, by column."""
     scales, floors, groups, first = [], [], [], 0
     for size, found in made:
         scale, floor = np.atleast_2d(found.scale), np.atleast_2d(found.floor)
         own = np.zeros(size, np.int32) if found.groups is None else found.groups
-        scales.append(OWN_WORD_SHARE * scale)
+        scales.append(part * scale)
         floors.append(floor)
         groups.append(own + first)
         first += len(scale)

@@ -18,7 +18,7 @@ from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn import Callback
-from topicfold.learn.lda import Cvb0, Variational, sample_of
+from topicfold.learn.lda import Cvb0, Variational
 from topicfold.learn.learner import OWN_WORD_SHARE, Learner
 from topicfold.learn.online import (
     OnlineFit,
@@ -26,6 +26,7 @@ from topicfold.learn.online import (
     Stream,
     expected_log_weights,
 )
+from topicfold.learn.rearranging import sample_of
 from topicfold.metrics.perplexity import left_to_right_log_likelihood
 from topicfold.models.base import PRIOR, STARTS, LearnedModel
 from topicfold.models.sided import SidedModel
@@ -42,8 +43,9 @@ ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 FEW_TOPICS = 20
 ETA_SHARE = 0.1
 ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.3
-# Counts in a topic of the median word from which more than half of a token leaves its
-# word's counts, and all of it (benchmarks/results/mixtures.md).
+# Counts in a topic of the median word from which words begin to be frequent, and are.
+# Where they are, all of a token leaves its word's counts, not half of it, and the upper
+# limit of η does not fall (benchmarks/results/mixtures.md).
 RARE, FREQUENT = 1.0, 2.0
 # α, η and the start of a stream, of which only the first batch is known.
 STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
@@ -123,8 +125,10 @@ class LDA(SidedModel, StreamedModel):
         CVB0 and 0.1 for variational Bayes.
     topic_word_prior : float or None, default=None
         η. None is a tenth of the mean count of a word in a topic, at least 0.002 and
-        at most ``0.3 / sqrt(n_components)`` or 0.1; in `partial_fit`, which does not
-        know the corpus, 0.01.
+        at most ``0.3 / sqrt(n_components)`` or 0.1; with CVB0 on a whole corpus,
+        without sides, at most 0.1 for any number of topics where half of the words have
+        more than two tokens per topic. In `partial_fit`, which does not know the
+        corpus, it is 0.01.
     learn_priors : bool or None, default=None
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
@@ -133,9 +137,11 @@ class LDA(SidedModel, StreamedModel):
         merged and split as well: two that are the same become one, and a mixed one
         becomes two. Without that, large topics stay split and small ones stay joined.
         Σα never falls, and η stays: smaller ones ruin the topics of short texts. With
-        weights that are not counts, only the shares of topics in α are learned. None
-        learns for CVB0 on a whole corpus, without sides, a `phi_step` or a
-        `doc_topic_prior` of yours, and for online variational Bayes.
+        weights that are not counts, only the shares of topics in α are learned. Topics
+        that stand for something in one of the `sides`, as those of labels and seeds
+        do, are never split or replaced. None learns for CVB0 on a whole corpus, without
+        a `phi_step` or a `doc_topic_prior` of yours, and for online variational Bayes;
+        α stays where a side says something of the topics of documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -270,10 +276,10 @@ class LDA(SidedModel, StreamedModel):
             learn_priors=self._learns_priors(),
         )
         del counts  # the engine has its own arrangement
-        if isinstance(algorithm, Cvb0):
-            counts_of_words = self.word_frequencies_ * self.doc_lengths_.sum()
-            share = own_word_share(counts_of_words, self._size)
-            algorithm.with_sample(sample, share)
+        if isinstance(algorithm, Cvb0) and sample is not None:
+            frequent = self._frequent_words()
+            algorithm.own_word_share += (1 - OWN_WORD_SHARE) * frequent
+            algorithm.with_sample(sample, learn_alpha=True)
         self._learn_priors_and_topics(algorithm)
 
     def _learner(self, engine: Any, phi: Array, **options: Any) -> Learner:
@@ -316,6 +322,10 @@ class LDA(SidedModel, StreamedModel):
             groups=groups,
             learn_priors=bool(self.learn_priors),
         )
+        if plain and self._learns_priors() and algorithm.has_free_topics():
+            sample = sample_of(joined, self._size)
+            learned = bool(self.learn_priors) or not tells_of_topics(sides.sides)
+            algorithm.with_sample(sample, learn_alpha=learned)
         del joined  # the engine has its own arrangement
         self._learn_priors_and_topics(algorithm)
         algorithm.keep_results()
@@ -330,8 +340,7 @@ class LDA(SidedModel, StreamedModel):
             check_place(self.sides_, "variational")
         if self.phi_step is not None:
             check_place(self.sides_, "phi_step")
-        hooks = {side.hook: type(side).__name__ for side in self._all_sides()}
-        fixed = hooks.get("mixing") or hooks.get("prior") or hooks.get("mask")
+        fixed = prior_of(self._all_sides())
         if self.learn_priors and fixed:
             raise DataError(
                 f"learn_priors=True contradicts {fixed}, which gives every document a "
@@ -424,7 +433,14 @@ class LDA(SidedModel, StreamedModel):
         """Return α and η for the corpus that was stored."""
         alpha = min(ALPHA_SUM / self._size, ALPHA_MOST)
         tokens = float(self.doc_lengths_.sum())
-        return alpha, self._default_eta(tokens, len(self.word_frequencies_))
+        plain = self._whole_cvb0() and self.phi_step is None and not self._all_sides()
+        frequent = self._frequent_words() if plain else 0.0
+        n_terms = len(self.word_frequencies_)
+        return alpha, default_topic_word_prior(tokens, n_terms, self._size, frequent)
+
+    def _frequent_words(self) -> float:
+        counts = self.word_frequencies_ * self.doc_lengths_.sum()
+        return frequent_words(counts, self._size)
 
     def _start_priors(self, alpha: Any, eta: float) -> None:
         alpha = alpha if self.doc_topic_prior is None else self.doc_topic_prior
@@ -495,6 +511,17 @@ class SidedLDA(LDA):
         )
 
 
+def tells_of_topics(sides: Sequence[Side]) -> bool:
+    """Return whether any side moves the mixtures of documents, besides their words."""
+    return any(side.hook not in ("counts", "topics") for side in sides)
+
+
+def prior_of(sides: Sequence[Side]) -> str:
+    """Return the name of the side that gives documents priors of their own, or ""."""
+    hooks = {side.hook: type(side).__name__ for side in sides}
+    return hooks.get("mixing") or hooks.get("prior") or hooks.get("mask") or ""
+
+
 def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64]:
     """Return α as one positive number per topic."""
     try:
@@ -517,22 +544,28 @@ def checked_doc_topic_prior(given: Any, n_components: int) -> NDArray[np.float64
     return np.broadcast_to(prior, (n_components,)).copy()
 
 
-def default_topic_word_prior(tokens: float, n_terms: int, n_topics: int) -> float:
-    """Return η: a share of the mean count of a word in a topic, within limits."""
+def default_topic_word_prior(
+    tokens: float, n_terms: int, n_topics: int, frequent: float = 0.0
+) -> float:
+    """Return η: a share of the mean count of a word in a topic, within limits.
+
+    The upper one falls with the number of topics, unless words are `frequent`.
+    """
     eta = ETA_SHARE * tokens / (n_topics * n_terms)
     most = min(ETA_MOST, ETA_MOST_BY_ROOT / n_topics**0.5)
+    most += frequent * (ETA_MOST - most)
     return min(max(eta, ETA_LEAST), most)
 
 
-def own_word_share(counts: NDArray[np.floating], n_topics: int) -> float:
-    """Return how much of a token's own count leaves its word's: half of it, or more.
+def frequent_words(counts: NDArray[np.floating], n_topics: int) -> float:
+    """Return how frequent most words are in a topic, from 0 to 1.
 
-    All of it where most words are frequent in a topic: then mixtures are nearer the
-    truth. Where most are rare, topics would fit new documents worse.
+    Where they are, mixtures are nearer the truth without a token's own count, and with
+    a larger η: small topics take no more than is theirs. Where most are rare, topics
+    would fit new documents worse.
     """
     used = counts[counts > 0]
     if not len(used):
-        return OWN_WORD_SHARE
+        return 0.0
     density = float(np.median(used)) / n_topics
-    part = min(max((density - RARE) / (FREQUENT - RARE), 0.0), 1.0)
-    return OWN_WORD_SHARE + (1 - OWN_WORD_SHARE) * part
+    return min(max((density - RARE) / (FREQUENT - RARE), 0.0), 1.0)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows
@@ -28,6 +29,7 @@ from topicfold.engine.protocol import (
     to_numpy,
 )
 from topicfold.exceptions import DataError
+from topicfold.parts.moves import Move, moved_shares, moved_values
 from topicfold.parts.sides import Side, learn_from
 from topicfold.parts.steps import ThetaStep
 from topicfold.parts.together import (
@@ -235,6 +237,27 @@ class SideRows:
             rows += [row for row in (self.own.floor, self.own.scale) if row is not None]
         (value,) = self._gather(_bound_rows, tuple(rows), (alpha,))
         return float(value)
+
+    # ---- topics that are merged and split
+
+    def free_topics(self) -> NDArray[np.bool_]:
+        """Return the topics that stand for nothing in any side."""
+        context = self.now.context
+        found = np.ones(context.n_topics, dtype=bool)
+        for side, data in self._pairs():
+            found &= side.free_topics(data, context)
+        return found
+
+    def move(self, moves: list[Move]) -> None:
+        """Let what is known of topics follow those that were merged and split."""
+        for side, data in self._pairs():
+            side.follow(moves, data)
+        if self.own is not None:
+            scale, floor = self.own.scale, self.own.floor
+            if scale is not None:
+                scale = self._map(_moved_values, (scale,), (moves,))
+            floor = self._map(_moved_shares, (floor,), (moves,))
+            self.own = OwnShare(scale, floor)
 
     def contradiction(self, step: ThetaStep, wanted: Any, found: Any) -> str:
         """Say why a step was refused, unless it was as small as at an optimum."""
@@ -516,6 +539,18 @@ def _moved_rows(
 
 def _finite_rows(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> tuple[int]:
     return (int(np.isfinite(arrays[0]).all(axis=1).sum()),)
+
+
+def _moved_shares(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
+) -> Array:
+    return moved_shares(arrays[0], moves)
+
+
+def _moved_values(
+    rows: Any, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
+) -> Array:
+    return moved_values(arrays[0], moves)
 
 
 def _log_prior_rows(

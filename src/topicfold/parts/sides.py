@@ -43,7 +43,7 @@ beside a prior or a mask, and any number of evidences and counts
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 from topicfold.core.counts import simplex_problems
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.parts.moves import Move
 from topicfold.parts.steps import Context, Part
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
@@ -197,6 +198,18 @@ class Side(Part):
     def start(self, topics: Array, context: Context) -> Array:
         """Return where the topics (K, n_terms) start; `topics` is what `init` made."""
         return topics
+
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """Return which topics may be merged and split while they are learned (K,).
+
+        None of them, unless the side says so: those that stand for nothing, and whose
+        numbers `follow` them. Words decide, so evidence that tells topics apart which
+        words do not must keep them.
+        """
+        return np.zeros(context.n_topics, dtype=bool)
+
+    def follow(self, moves: Sequence[Move], data: Any) -> None:
+        """Let what was learned follow topics that were merged and split."""
 
     def _check_fitted(self, n_topics: int, n_terms: int) -> None:
         """Refuse a loaded side that is not that of a model of this size."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
@@ -129,6 +130,10 @@ class OtherCounts(DeclaredParameters, Side):
                 f"{self.name} is not a matrix of counts ({error}). Give a sparse "
                 "matrix or an array (documents × columns)."
             ) from error
+
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(context.n_topics, dtype=bool)
 
     def counts(self, data: Any, context: Context) -> Any:
         """Return the counts times the weight."""

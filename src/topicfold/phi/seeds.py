@@ -239,6 +239,10 @@ class Seeds(DeclaredParameters, Side):
                 "them other seeds, or leave more topics without any (n_components)."
             )
 
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """Those without seeds."""
+        return np.array([not name for name in self.topic_names_])
+
     def _shares(self) -> NDArray[np.float64]:
         """Return π of all topics, zero of those without seeds."""
         shares = np.zeros(len(self.topic_names_))

@@ -19,6 +19,7 @@ on r and on s, how many documents the mean of all is worth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.steps import Context
 from topicfold.theta.authors import Authors
 
@@ -96,6 +98,8 @@ class AuthorPriors(Authors):
     _numbers = ("strength_", "concentration_")
     strength_: float = 0.0
     divided_: float = 0.0
+    mean_: Matrix
+    _prior: Matrix
 
     def carried(self, data: Any, context: Context) -> dict[str, tuple[int, ...]]:
         """Mixtures, their mean, s and the last prior."""
@@ -109,6 +113,17 @@ class AuthorPriors(Authors):
             "divided_": (),
             "_prior": shape,
         }
+
+    def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(context.n_topics, dtype=bool)
+
+    def follow(self, moves: Sequence[Move], data: Any) -> None:
+        """Mixtures of authors, and priors, are added and divided."""
+        if self.strength_ > 0:
+            self.entity_topics_ = moved_shares(self.entity_topics_, moves)
+            self.mean_ = moved_shares(self.mean_, moves)
+            self._prior = moved_shares(self._prior, moves)
 
     def gather(self, counts: Array, data: Any, context: Context) -> tuple[Any, ...]:
         """Make the authors' mixtures of their documents', every few passes."""

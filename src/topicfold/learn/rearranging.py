@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topics that are merged and split, and what a sample of tokens says of them and of α.
+
+Passes of a fit move topics a little at a time. Where topics differ much in size,
+several start in a large one and share it for good, and small ones share one: no small
+step leads out. So the topics of the tokens of a `Sample` are drawn now and then, and
+
+- α is learned from them (expected counts would not do: they are spread more evenly);
+- each topic is weighed with the topic most like it, if they are alike at all, against
+  both as one (`gibbs.pairs`), and each topic in two halves against itself;
+- a pair that is worth next to nothing becomes one topic, and the halves of the topic
+  whose halves are worth most become two.
+
+All depends on the topics, α and the sample alone, so a corpus may be in blocks, and a
+fit that is resumed does the same.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from topicfold.core.counts import token_words
+from topicfold.core.threads import one_blas_thread
+from topicfold.core.typing import Array
+from topicfold.parts.moves import Move
+
+Vector = NDArray[np.float64]
+# Passes before which topics are looked at.
+AT = (6, 12, 18, 24, 30)
+# Documents of the sample: least, for each topic, most; and tokens of one in the mean.
+LEAST_DOCUMENTS, DOCUMENTS_PER_TOPIC, MOST_DOCUMENTS = 600, 20, 3000
+SAMPLE_TOKENS = 60
+# α is learned after these sweeps over the sample, by so many rounds of Minka's fixed
+# point each time.
+LEARNED_AFTER = (2, 3)
+ALPHA_ROUNDS = 7
+LEAST_ALPHA = 1e-3
+# Two topics are one where their words are at least this much alike (1 is the same), and
+# both are worth less than this in place of one, in nats for each token of the smaller
+# one. Where they are worth far less than nothing, their words stand in the same
+# documents, as those of a form do, and need not be the same.
+LEAST_LIKENESS = 0.65
+LEAST_WORTH, TOGETHER = 0.05, -0.2
+# Halves of a topic that are worth less than this for each of its tokens are no topics.
+LEAST_HALVES = -0.06
+# Topics whose shares vary less than this part of the median are of common words.
+EVENLY = 0.1
+# Topics with fewer tokens in the sample are left alone.
+LEAST_TOKENS = 30
+# Topics that may move at a time.
+MOST_MOVED = 0.2
+# Of a word's tokens on either side, so that no half is without a word.
+SMOOTHING = 0.1
+
+
+class Swap(NamedTuple):
+    """Topics `into` and `spare` become one, the halves of `parted` two.
+
+    `first` (V,) is the share of each word's tokens that stay with `parted`; `share` is
+    that of all its tokens.
+    """
+
+    into: int
+    spare: int
+    parted: int
+    first: Vector
+    share: float
+
+    def move(self) -> Move:
+        """Return it without words."""
+        return Move(self.into, self.spare, self.parted, self.share)
+
+
+class Sample:
+    """The tokens of some documents, and what their topics say of topics and α.
+
+    Parameters
+    ----------
+    counts : sparse matrix
+        Whole counts of the documents.
+    least : float
+        Least Σα.
+    """
+
+    def __init__(self, counts: sparse.csr_matrix, least: float) -> None:
+        self.least = least
+        self.terms, number = np.unique(counts.indices, return_inverse=True)
+        self.doc_ptr, self.words = token_words(counts, number.astype(np.int32))
+
+    def look(
+        self,
+        topics: Array,
+        alpha: Vector,
+        eta: float,
+        seed: int,
+        free: NDArray[np.bool_] | None = None,
+    ) -> tuple[Vector, list[Swap]]:
+        """Return α and the swaps that the sample supports.
+
+        Topics that are not `free` are not split, and no other takes their place.
+        """
+        if len(self.words) == 0:
+            return alpha, []
+        alpha, drawn = self._learned(topics, alpha, seed)
+        if len(alpha) < 3:
+            return alpha, []
+        from topicfold.gibbs.pairs import Sampled, halves, worth_of_pairs
+
+        tokens = Sampled(self.doc_ptr, self.words, drawn, len(self.terms))
+        sizes = np.maximum(np.bincount(drawn, minlength=len(alpha)), 1)
+        common, few = self._of_common_words(drawn, len(alpha)), sizes < LEAST_TOKENS
+        pairs = _alike(topics)
+        # Topics of common words stay apart: in one they would come back to all others.
+        kept = ~common[pairs].all(axis=1) & ~few[pairs].any(axis=1)
+        if free is not None:
+            pairs = np.where(free[pairs[:, 1:]], pairs, pairs[:, ::-1])
+            kept &= free[pairs[:, 1]]
+        pairs = pairs[kept]
+        if not len(pairs):
+            return alpha, []
+        worth = worth_of_pairs(tokens, pairs, alpha, eta, seed).worth
+        worth /= sizes[pairs].min(axis=1)
+        worth[worth < TOGETHER] = np.inf
+        spared = _least(pairs, worth, len(alpha))
+        if not spared:
+            return alpha, []
+        parted = halves(tokens, alpha, eta, seed)
+        worth = parted.worth / sizes
+        worth[common | few] = worth[np.ravel(spared)] = -np.inf
+        if free is not None:
+            worth[~free] = -np.inf
+        order = np.argsort(-parted.worth, kind="stable")
+        best = [int(k) for k in order if worth[k] > LEAST_HALVES]
+        return alpha, [
+            self._swap(topics, *pair, k, parted.counts)
+            for pair, k in zip(spared, best, strict=False)
+        ]
+
+    def _swap(
+        self, topics: Array, into: int, spare: int, parted: int, counts: Any
+    ) -> Swap:
+        sides = counts[:, 2 * parted : 2 * parted + 2] + SMOOTHING
+        first = np.full(topics.shape[1], 0.5)
+        first[self.terms] = sides[:, 0] / sides.sum(axis=1)
+        share = float(topics[parted].astype(np.float64) @ first)
+        return Swap(into, spare, parted, first, share)
+
+    def _learned(
+        self, topics: Array, alpha: Vector, seed: int
+    ) -> tuple[Vector, NDArray[np.int32]]:
+        """Return α and the topics of the tokens."""
+        from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
+
+        n_topics, lengths = len(alpha), np.diff(self.doc_ptr)
+        rows = np.ascontiguousarray(topics[:, self.terms].T, dtype=np.float32)
+        drawn = np.zeros(len(self.words), dtype=np.int32)
+        first = np.repeat(np.arange(len(lengths)), lengths) * n_topics
+        for sweeps in pairwise((0, *LEARNED_AFTER)):
+            plan = alpha.astype(np.float32), seed, sweeps, drawn
+            draw_tokens(self.doc_ptr, self.words, rows, *plan)
+            counts = np.bincount(first + drawn)
+            place = np.flatnonzero(counts)
+            codes = counts[place] * n_topics + place % n_topics
+            for _ in range(ALPHA_ROUNDS):
+                alpha = alpha_from_codes(codes, lengths, alpha)
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+            alpha = alpha * max(1.0, self.least / alpha.sum())
+        return alpha, drawn
+
+    def _of_common_words(
+        self, drawn: NDArray[np.int32], n_topics: int
+    ) -> NDArray[np.bool_]:
+        """Return which topics are spread far more evenly over documents than others.
+
+        By the squared coefficient of variation of their shares, that of drawing tokens
+        taken off.
+        """
+        lengths = np.diff(self.doc_ptr)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        counts = np.bincount(rows * n_topics + drawn, minlength=len(lengths) * n_topics)
+        counts = counts.reshape(-1, n_topics)
+        sizes = counts.sum(axis=0)
+        expected = np.outer(lengths, sizes / max(sizes.sum(), 1))
+        spread = ((counts - expected) ** 2).sum(axis=0) - sizes
+        spread = spread / np.maximum((expected**2).sum(axis=0), 1e-300)
+        return np.asarray(spread < EVENLY * np.median(spread[sizes > 0]))
+
+
+def _alike(topics: Array) -> NDArray[np.int64]:
+    """Return disjoint pairs of topics (G, 2) that are alike, the most alike first."""
+    roots = np.sqrt(topics)
+    with one_blas_thread():
+        likeness = roots @ roots.T
+    np.fill_diagonal(likeness, -1.0)
+    pairs: list[NDArray[np.int64]] = []
+    while len(pairs) < len(topics) // 2:
+        pair = np.array(np.divmod(likeness.argmax(), len(topics)))
+        if likeness[tuple(pair)] < LEAST_LIKENESS:
+            break
+        pairs.append(pair)
+        likeness[pair] = likeness[:, pair] = -1.0
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _least(
+    pairs: NDArray[np.int64], worth: Vector, n_topics: int
+) -> list[tuple[int, int]]:
+    """Return pairs that are worth next to nothing, the least first."""
+    most = max(1, int(MOST_MOVED * n_topics))
+    least = np.argsort(worth, kind="stable")[:most]
+    return [
+        (int(pairs[g, 0]), int(pairs[g, 1])) for g in least if worth[g] < LEAST_WORTH
+    ]
+
+
+def swapped_topics(
+    topics: Array, totals: Vector, alpha: Vector, swaps: list[Swap]
+) -> tuple[Array, Vector, Vector]:
+    """Return topics (K, V), their totals and α after swaps."""
+    topics, totals, alpha = topics.copy(), totals.copy(), alpha.copy()
+    for a, b, c, first, share in swaps:
+        part = totals[a] / (totals[a] + totals[b])
+        topics[a] = part * topics[a] + (1 - part) * topics[b]
+        topics[b] = topics[c] * (1 - first) / (1 - share)
+        topics[c] = topics[c] * first / share
+        for numbers in (totals, alpha):
+            numbers[a] += numbers[b]
+            numbers[b] = (1 - share) * numbers[c]
+            numbers[c] *= share
+    return topics, totals, alpha
+
+
+def sample_of(X: Any, n_topics: int) -> sparse.csr_matrix | None:
+    """Return some documents of some tokens each; None of weights that are no counts.
+
+    Documents are drawn at random; of a longer one `SAMPLE_TOKENS` tokens are left in
+    the mean. Both are always the same.
+    """
+    n_documents = X.shape[0]
+    most = min(max(LEAST_DOCUMENTS, DOCUMENTS_PER_TOPIC * n_topics), MOST_DOCUMENTS)
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.choice(n_documents, min(most, n_documents), replace=False))
+    sample = sparse.csr_matrix(X[chosen])
+    if (sample.data != np.floor(sample.data)).any():
+        return None
+    lengths = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
+    kept = np.minimum(1.0, SAMPLE_TOKENS / np.maximum(lengths, 1.0))
+    kept = np.repeat(kept, np.diff(sample.indptr))
+    drawn = rng.binomial(sample.data.astype(np.int64), kept)
+    parts = drawn.astype(sample.dtype), sample.indices, sample.indptr
+    sample = sparse.csr_matrix(parts, sample.shape)
+    sample.eliminate_zeros()
+    return sample
