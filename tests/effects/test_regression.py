@@ -155,9 +155,8 @@ def test_the_joint_test_has_its_size_with_few_clusters():
         pooled = pool([(spread.mean(axis=0)[:, None], covariance)] * 2, always(14))
         p.append(pooled.joint_test(np.eye(4), 0)[2])
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
-    assert np.isnan(pool([(np.ones((3, 1)), np.eye(3)[None])] * 2, always(2)).joint_test(
-        np.eye(3), 0
-    )[2])  # fmt: skip
+    few = pool([(np.ones((3, 1)), np.eye(3)[None])] * 2, always(2))
+    assert np.isnan(few.joint_test(np.eye(3), 0)[2])
 
 
 def test_one_draw_has_no_error():
