@@ -137,6 +137,13 @@ def kind_of(response: Any) -> Kind:
 
 def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     """Give a model the sides for the data that it does not learn from by itself."""
+    unknown = [name for name in data if name not in {*MODELS, *taken_by(model)}]
+    if unknown:
+        raise TypeError(
+            f"fit got the data {unknown[0]!r}, which no model takes. Give "
+            f"{', '.join(MODELS)}. For groups, prevalence is how much they say of a "
+            "topic, content in which words."
+        )
     parameters = model.get_params(deep=False)
     if "response" in data and "kind" in parameters:
         model.set_params(kind=kind or kind_of(data["response"]))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from topicfold import LDA, PLSA, FeatureLDA
+from topicfold import LDA, PLSA, FeatureLDA, StructuralLDA
 from topicfold.choosing import fit_many, select_n_components
 from topicfold.choosing import fits as module
 from topicfold.exceptions import DataError, ModelFileError, TopicfoldError
@@ -189,3 +189,28 @@ def test_choosing_a_size_is_the_same_for_any_number_of_threads(planted):
         for jobs in (1, 2)
     )
     assert [r.perplexity for r in one.records] == [r.perplexity for r in two.records]
+
+
+def test_sizes_are_chosen_with_what_is_known_of_documents(planted):
+    X, _ = planted
+    side = np.arange(X.shape[0]) % 2
+    model = StructuralLDA(formula="~ side", max_iter=5)
+    for table in ({"side": side}, pd.DataFrame({"side": side})):
+        found = select_n_components(model, X, [3, 9], n_restarts=2, prevalence=table)
+        assert found.records[1].perplexity < found.records[0].perplexity
+    with pytest.raises(DataError, match="prevalence has 3 rows"):
+        select_n_components(model, X, [3], prevalence={"side": side[:3]})
+    with pytest.raises(DataError, match="links are between documents"):
+        select_n_components(LDA(), X, [3], links=[(0, 1)])
+
+
+def test_fits_that_are_the_same_have_no_stability(planted):
+    """A spectral start has no random numbers: 1 would look like topics to trust."""
+    X, _ = planted
+    model = StructuralLDA(max_iter=3)
+    found = select_n_components(model, X, [3], n_restarts=2)
+    assert np.isnan(found.records[0].stability)
+    assert "stability" not in found.to_markdown()
+    assert np.isnan(fit_many(model, X, 3, n_seeds=2).rows()[0]["stability"])
+    model.set_params(init="clusters")
+    assert 0 < fit_many(model, X, 9, n_seeds=2).rows()[0]["stability"] < 1

@@ -10,7 +10,7 @@ from topicfold import LDA, DynamicLDA, TimeStampedLDA, load
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.evidence import Features
 from topicfold.evidence.times import checked_times
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import DataError, DataWarning, ModelFileError
 from topicfold.parts import Context
 from topicfold.phi import Seeds
 from topicfold.phi.slices import GroupedPhi
@@ -297,3 +297,23 @@ def test_blocks_are_as_one_matrix(tmp_path):
     assert_allclose(many.prevalence_, one.prevalence_, atol=1e-6)
     new = many.transform(blocks, time=time)
     assert_allclose(new, one.transform(X, time=time), atol=1e-5)
+
+
+def test_slices_without_documents_are_reported_and_have_no_prevalence(tmp_path):
+    X = np.random.default_rng(0).poisson(1.0, (20, 8))
+    time = np.repeat([0.0, 10.0], 10)
+    model = DynamicLDA(2, n_slices=5, max_iter=3, random_state=0)
+    with pytest.warns(DataWarning, match=r"3 of 5 slices have no documents \(first: 2"):
+        model.fit(X, time=time)
+    empty = np.isnan(model.prevalence_).all(axis=1)
+    assert empty.tolist() == [False, True, True, True, False]
+    assert_allclose(model.topics_at(5).sum(axis=1), 1, rtol=1e-5)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert_allclose(again.prevalence_, model.prevalence_)
+
+
+def test_the_time_that_is_no_time_is_named():
+    X = np.ones((4, 3))
+    with pytest.raises(DataError, match=r"time has 'yesterday', which is neither"):
+        DynamicLDA(2).fit(X, time=["2001-05-03", "2001-05-04", "yesterday", ""])

@@ -113,7 +113,6 @@ def sided(small):
                 kind="effects",
                 rows=["response"],
                 values=[[4.0, 3.0, 2.0, 1.0]],
-                errors=[[2.0, 0.1, 0.1, 0.1]],
                 middle=2.5,
             ),
             SideTable(

@@ -72,6 +72,8 @@ def test_mistakes(table):
         Topics(2).fit(table, authors="who")
     with pytest.raises(TypeError, match="got the data 'colours'"):
         Topics(2, model="authors").fit(table, authors="by", colours=[1] * 80)
+    with pytest.raises(TypeError, match=r"'groups', which no model takes.*content"):
+        Topics(2).fit(table, groups="by")
 
 
 def test_texts_in_two_languages_by_their_columns(tmp_path):

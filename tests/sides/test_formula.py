@@ -65,6 +65,7 @@ def test_splines_take_dates_as_they_come():
         ("~ party + log(day)", "'log\\(day\\)' in the formula"),
         ("~ __import__('os')", "cannot be read"),
         ("~ party | day", "cannot be read"),
+        ("~ party +* day", "nothing before or after one of its signs"),
         ("~ s(day, df=2)", "4 or more"),
         ("~ 1", "no covariate"),
         ("~ partly", "did you mean 'party'"),
@@ -117,3 +118,17 @@ def test_missing_values_are_reported_and_a_bad_date_is_shown():
         model.fit(X, prevalence=table)
     with pytest.raises(DataError, match="and 'someday' is neither"):
         StructuralLDA(3, formula="~ s(day)").fit(X, prevalence=table)
+
+
+def test_a_covariate_that_follows_from_others_is_reported():
+    rng = np.random.default_rng(0)
+    day, party = rng.normal(size=40), np.array(["left", "right"] * 20)
+    city = np.where(party == "left", np.arange(40) % 3, 3 + np.arange(40) % 2)
+    table = {"day": day, "twice": 2 * day, "party": party, "city": city.astype(str)}
+    with pytest.warns(DataWarning, match="'twice' follows from the others"):
+        learn_covariates(table, 40, "~ day + twice")
+    with pytest.warns(DataWarning, match="'party' follows from the others"):
+        learn_covariates(table, 40, "~ party * s(day, df=5) + city")
+    # Products are no repetition, nor is a category of several columns.
+    learn_covariates(table, 40, "~ party * s(day, df=5)")
+    learn_covariates({"party": party, "day": day}, 40, None)

@@ -113,6 +113,17 @@ def topic_scores(
     return scores
 
 
+def stability_of(runs: Sequence[Any]) -> float:
+    """Return the stability of the topics of several fits, NaN where it says nothing.
+
+    That is where all fits are the same, because their start has no random numbers.
+    """
+    from topicfold.metrics import topic_stability
+
+    alike = all(np.array_equal(run, runs[0]) for run in runs[1:])
+    return float("nan") if alike else topic_stability(runs)
+
+
 def ranks(values: NDArray[np.float64], *, higher: bool) -> NDArray[np.float64]:
     """Return the rank of each value, 1 for the best, the mean rank for equal ones."""
     from scipy.stats import rankdata

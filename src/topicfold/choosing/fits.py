@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.evaluation import check_sizes, data_fingerprint
+from topicfold.choosing.evaluation import (
+    check_sizes,
+    data_fingerprint,
+    stability_of,
+)
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
@@ -22,7 +26,7 @@ from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, ModelFileError
 from topicfold.learn.loop import part_of_more, quiet
 from topicfold.learn.resume import described
-from topicfold.metrics import match_topics, topic_stability
+from topicfold.metrics import match_topics
 from topicfold.persistence.atomic import write_atomically
 
 __all__ = ["Consensus", "Fits", "OneFit", "fit_many"]
@@ -141,7 +145,8 @@ class Fits:
     def rows(self) -> list[dict[str, Any]]:
         """Return the table: one row per size.
 
-        `stability` is the mean probability that matched topics of two fits share;
+        `stability` is the mean probability that matched topics of two fits share, NaN
+        where all fits are the same: a start such as "spectral" has no random numbers.
         `failed` counts fits that ended in an error.
         """
         table = []
@@ -157,7 +162,7 @@ class Fits:
                     "failed": len(fits) - len(done),
                     "best objective": float(objectives.max()),
                     "mean objective": float(objectives.mean()),
-                    "stability": topic_stability(topics) if len(done) > 1 else np.nan,
+                    "stability": stability_of(topics),
                     "seconds": float(sum(fit.seconds for fit in fits)),
                 }
             )

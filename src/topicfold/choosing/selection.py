@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import check_sizes, ranks, topic_scores
+from topicfold.choosing.evaluation import (
+    check_sizes,
+    ranks,
+    stability_of,
+    topic_scores,
+)
 from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
 from topicfold.core.counts import check_counts
@@ -21,7 +27,7 @@ from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
 from topicfold.exceptions import DataError
 from topicfold.learn.loop import part_of_more, quiet
-from topicfold.metrics import topic_stability
+from topicfold.parts.sides import check_rows
 
 # Column, title, and whether more is better.
 _SCORES = (
@@ -178,6 +184,7 @@ def select_n_components(
     random_state: int = 0,
     n_jobs: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    **data: Any,
 ) -> Selection:
     """Fit a model with several numbers of topics, and score each.
 
@@ -205,6 +212,9 @@ def select_n_components(
         Fits at a time; None is 1, -1 all cores. The result is the same for any number.
     on_progress : callable, optional
         Called with (fits done, fits in all).
+    **data
+        What else is known of the documents, as in the model's `fit`, such as
+        ``prevalence=table``. Held-out documents are scored by their words alone.
 
     Examples
     --------
@@ -224,11 +234,12 @@ def select_n_components(
     if y is not None and labels is None:
         raise DataError("y has no known label. Leave it out, or give some.")
     fits: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
-    data = counts, train, labels
+    known = {name: _training_rows(name, v, train) for name, v in data.items()}
+    parts = counts, train, labels, known
     todo = [(size, random_state + i) for size in sizes for i in range(n_restarts)]
 
     def one(number: int) -> dict[str, Any]:
-        return _score(model, data, *todo[number], n_words)
+        return _score(model, parts, *todo[number], n_words)
 
     with quiet(), part_of_more():
         scored = run_in_order(one, len(todo), n_threads(n_jobs))
@@ -243,10 +254,10 @@ def select_n_components(
 def _score(
     model: Any, data: tuple[Any, ...], size: int, seed: int, n_words: int
 ) -> dict[str, Any]:
-    X, train, labels = data
+    X, train, labels, known = data
     fitted = with_size(model, size, seed)
     began = time.perf_counter()
-    fitted.fit(X[train], *(() if labels is None else (labels[train],)))
+    fitted.fit(X[train], *(() if labels is None else (labels[train],)), **known)
     seconds = time.perf_counter() - began
     topics = np.asarray(fitted.components_, dtype=np.float64)
     mixed = topics.min() >= 0 and np.allclose(topics.sum(axis=1), 1, atol=1e-3)
@@ -258,6 +269,20 @@ def _score(
     if labels is not None:
         found["accuracy"] = _accuracy(fitted, X, train, labels)
     return {**found, "topics": topics if mixed else None, "seconds": seconds}
+
+
+def _training_rows(name: str, value: Any, train: NDArray[np.bool_]) -> Any:
+    """Return what is known of the training documents."""
+    if isinstance(value, Mapping):
+        return {key: _training_rows(name, own, train) for key, own in value.items()}
+    if name == "links":
+        raise DataError(
+            "links are between documents, of which some are held out here. Leave them "
+            "out, or compare fits of all documents with fit_many."
+        )
+    n_rows = value.shape[0] if hasattr(value, "shape") else len(value)
+    check_rows(name, n_rows, len(train))
+    return _safe_indexing(value, np.flatnonzero(train))
 
 
 def _accuracy(
@@ -281,8 +306,7 @@ def _record(size: int, fits: list[dict[str, Any]]) -> SelectionRecord:
         name: float(np.mean([fit[name] for fit in fits]))
         for name in (*_SCORED, "seconds")
     }
-    stability = topic_stability(runs) if len(runs) > 1 else float("nan")
-    return SelectionRecord(n_components=size, stability=stability, **means)
+    return SelectionRecord(n_components=size, stability=stability_of(runs), **means)
 
 
 def _training_part(n: int, test_size: float, seed: int) -> NDArray[np.bool_]:

@@ -60,6 +60,8 @@ def choose_k(
       from topicfold import LDA, select_n_components
       select_n_components(LDA(), corpus.counts, [10, 20, 30, 50]).plot()
     """
+    import numpy as np
+
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
     from topicfold.cli.fit import advise_short, make_model
@@ -103,6 +105,8 @@ def choose_k(
     by = " by the accuracy of labels"
     if len(classes) < 2:
         by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""
+        if given.restarts > 1 and all(np.isnan(r.stability) for r in chosen.records):
+            by = by.replace("stability, then ", "")
     show_fact("Suggests", f"{best} topics{by}{edge}")
     if not given.quiet:
         show_fit(source, options, entry.name, best)

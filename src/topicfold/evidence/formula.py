@@ -89,6 +89,11 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def _factor(text: str, formula: str) -> Factor:
+    if not text:
+        raise DataError(
+            f"the formula {formula!r} has nothing before or after one of its signs. "
+            f"{_ADVICE}."
+        )
     found = _FACTOR.match(text)
     if found is None:
         raise DataError(
@@ -195,13 +200,43 @@ def learn_covariates(
             data, n_documents, n_knots=None, min_documents=2
         )
         found = Covariates(columns, [[place] for place in range(len(columns))])
-        return found, np.asarray(design.todense())
+        rows = np.asarray(design.todense())
+        _warn_of_collinear(found, rows)
+        return found, rows
     terms = parse_formula(formula)
     factors = list(dict.fromkeys(factor for term in terms for factor in term))
     columns = [_learned(factor, given) for factor in factors]
     numbers = [[factors.index(factor) for factor in term] for term in terms]
     covariates = Covariates(columns, numbers)
-    return covariates, covariates.design(data, n_documents)
+    rows = covariates.design(data, n_documents)
+    _warn_of_collinear(covariates, rows)
+    return covariates, rows
+
+
+def _warn_of_collinear(covariates: Covariates, design: NDArray[np.float64]) -> None:
+    """Report a covariate that follows from the others: they share its effect."""
+    if len(design) <= design.shape[1]:
+        return  # everything follows from everything
+    columns, terms = covariates
+    widths = [len(design_names([column])) - 1 for column in columns]
+    single = [term[0] for term in terms if len(term) == 1]  # these come first
+    owner = np.repeat(single, [widths[place] for place in single])
+    rows = design[:, : 1 + len(owner)]
+    scale = np.maximum(np.linalg.norm(rows, axis=0), 1e-300)
+    products = (rows.T @ rows) / np.outer(scale, scale)
+    rank = np.linalg.matrix_rank(products, hermitian=True)
+    for place in single[::-1]:
+        others = np.flatnonzero(np.r_[True, owner != place])
+        left = products[np.ix_(others, others)]
+        if np.linalg.matrix_rank(left, hermitian=True) == rank:
+            name = columns[place]["name"]
+            warnings.warn(
+                f"The covariate {name!r} follows from the others (collinear), so their "
+                "effects cannot be told apart. Leave it out.",
+                DataWarning,
+                stacklevel=level_of_caller(),
+            )
+            return
 
 
 def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:

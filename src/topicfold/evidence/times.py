@@ -39,7 +39,14 @@ def checked_times(data: Any, n_documents: int, what: str = "time") -> NDArray[An
         if found is None:
             if all(missing):
                 return np.full(len(values), np.nan)
-            shown = next(text for text in texts if text)
+            known = [text for text in texts if text]
+            wrong = next((text for text in known if parse_times([text]) is None), None)
+            if wrong is not None:
+                raise DataError(
+                    f"{what} has {wrong!r}, which is neither a number nor a date. "
+                    "Write dates as 2001-05-03, and leave unknown ones empty."
+                )
+            shown = known[0]
             raise DataError(
                 f"{what} has {shown!r}, and not all of its values are numbers or dates "
                 "of one form. Write dates as 2001-05-03."

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import best_places, normalize_rows
+from topicfold.core.counts import best_places
+from topicfold.core.parameters import warn_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
@@ -82,8 +83,11 @@ class DynamicLDA(_TimedLDA):
     objective_history_ : list of float
         Log-likelihood of the training words, which, as in LDA, it does not maximise: it
         need not rise all the way.
+    slice_tokens_ : ndarray of shape (n_slices, n_components)
+        Expected tokens of each topic in each slice.
     prevalence_ : ndarray of shape (n_slices, n_components)
-        Shares of the tokens of each slice that topics have.
+        Shares of the tokens of each slice that topics have, NaN in a slice without
+        documents.
     topic_names_ : list of str
         With `seeds`, names of the topics that have them, empty for the others.
 
@@ -181,7 +185,15 @@ class DynamicLDA(_TimedLDA):
         for rows in ranges_of(len(slices), 8192):  # mixtures may be on disk
             own = self.doc_topics_[rows] * self.doc_lengths_[rows, None]
             np.add.at(tokens, slices[rows], own)
-        self.prevalence_ = normalize_rows(tokens)
+        self.slice_tokens_ = tokens
+        empty = np.flatnonzero(tokens.sum(axis=1) == 0)
+        if len(empty):
+            first = side.slice_names_[empty[0]]
+            warn_caller(
+                f"{len(empty)} of {n_slices} slices have no documents (first: "
+                f"{first}): their prevalence is NaN, their words are those of their "
+                "neighbours. Give a smaller n_slices to have wider ones."
+            )
 
     def _fit_seeded(self, counts: Any) -> None:
         """Learn the topics as :class:`SeededLDA` does, and take what it has learned."""
@@ -195,6 +207,13 @@ class DynamicLDA(_TimedLDA):
                 setattr(self, name, value)
 
     # ---- results
+
+    @property
+    def prevalence_(self) -> NDArray[np.float64]:
+        """Shares of topics in the tokens of each slice; NaN where there are none."""
+        totals = self.slice_tokens_.sum(axis=1, keepdims=True)
+        shares = np.full_like(self.slice_tokens_, np.nan)
+        return np.divide(self.slice_tokens_, totals, out=shares, where=totals > 0)
 
     def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
         yield from super()._side_tables(vocabulary)

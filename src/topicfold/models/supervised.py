@@ -119,9 +119,11 @@ class SupervisedLDA(SidedLDA):
         Response of a document with one topic only: the number, the log rate of the
         count, or the score of the class. Mixtures sum to one, so there is no intercept.
     std_errors_ : ndarray of the shape of `coef_`
-        Standard errors. They take the topics as known, which have seen the responses,
-        and are too small for a test of significance; those of a class take the other
-        classes' coefficients as known, too.
+        Standard errors with the topics taken as known. Do not use them for intervals
+        or tests: the topics have seen the responses, so they are too small. Those of a
+        class take the other classes' coefficients as known, too. Intervals that
+        cover are those of the other direction, how a covariate changes the shares of
+        topics: :func:`topicfold.effects.estimate_effect`.
     classes_ : ndarray of shape (n_classes,)
         The classes, with ``kind="classes"``.
     noise_ : float

@@ -94,9 +94,12 @@ _MEANINGS = {
 
 
 def _coefficients(side: Any, name: str) -> SideTable:
-    """Return the table of what topics say of a response or of links."""
+    """Return the table of what topics say of a response or of links.
+
+    Without intervals: the topics have seen the response, so standard errors would make
+    intervals that are too narrow.
+    """
     values = np.atleast_2d(side.coef_)
-    errors = getattr(side, "std_errors_", None)
     classes = getattr(side, "classes_", None)
     rows = tuple(map(str, () if classes is None else classes))
     kind = getattr(side, "kind", None)
@@ -107,7 +110,6 @@ def _coefficients(side: Any, name: str) -> SideTable:
         kind="effects",
         rows=rows if len(rows) == len(values) else (name,),
         values=values,
-        errors=None if errors is None else np.atleast_2d(errors),
         note=_MEANINGS.get(kind, ""),
         middle=getattr(side, "mean_", 0.0) if kind in ("real", "counts") else 0.0,
     )

@@ -42,7 +42,7 @@ Matrix = NDArray[np.float64]
 # that ends them.
 LIMITS = 1, 4, 1e-3
 # Documents whose Laplace covariances are taken: this many, fewer for many topics.
-MOST_SAMPLED, LEAST_SAMPLED, SAMPLED_BY_TOPICS = 1000, 200, 20_000
+MOST_SAMPLED, LEAST_SAMPLED, SAMPLED_BY_TOPICS = 1000, 70, 7_000
 # They are taken in each of the first passes, then in every so many up to a last one:
 # from there on the objective never falls.
 FIRST_PASSES, EVERY_PASSES, LAST_PASS = 5, 10, 100

@@ -65,8 +65,8 @@ function reach(rows, middle) {
   return [Math.min(middle, ...ends), Math.max(middle, ...ends)];
 }
 
-// Intervals of effects can leave out "no effect". Topics of a response have seen it, so theirs decide nothing.
-function decides(side) {
+// Effects on the shares of topics, whose rows are covariates; rows of a response are its classes.
+function ofCovariates(side) {
   return side.name === "features" || side.name === "covariates";
 }
 
@@ -89,7 +89,7 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
     const [from, to] = [row.value - INTERVAL * row.error, row.value + INTERVAL * row.error];
     const lines = [row.label, brief3(row.value)];
     if (row.error) lines.push(`95% interval ${brief3(from)} to ${brief3(to)}`);
-    const unsure = decides(side) && row.error && from <= middle && to >= middle;
+    const unsure = row.error && from <= middle && to >= middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
         class: "bar-label" }, fitting(row.label, labels - 8, `13.5px ${styleValue("--sans")}`))),
@@ -102,8 +102,7 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
 }
 
 function effectHint(side) {
-  const intervals = decides(side) ? "Lines are 95% intervals. A hollow dot marks an interval that includes zero."
-    : "Lines are 95% intervals that take the topics as known; they are too narrow for a test.";
+  const intervals = "Lines are 95% intervals. A hollow dot marks an interval that includes zero.";
   return [side.note, side.errors ? intervals : ""].filter(Boolean).join(" ");
 }
 
@@ -267,7 +266,7 @@ function shareView(report, side, places) {
 // The rows that share a unit: levels of a category (place=town, party: left - right), scores of classes. They have one axis.
 function together(side, place) {
   const all = side.rows.map((_, at) => at);
-  if (!decides(side)) return all;
+  if (!ofCovariates(side)) return all;
   const mark = side.name === "covariates" ? ": " : "=";
   const [column, level] = side.rows[place].split(mark, 2);
   return level === undefined ? [place] : all.filter((at) => side.rows[at].startsWith(`${column}${mark}`));
