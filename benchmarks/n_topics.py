@@ -74,7 +74,7 @@ def page(rows):
         "# The number of topics when nobody said one\n\n"
         "Made by `python -m benchmarks.n_topics --write`. `topicfold fit` without a "
         f"number takes the largest on which two fits agree to {ALIKE}; the columns 5 "
-        "to 80 have what was tried. It is a number of topics that another seed would "
+        "to 80 have what was tried, 5 only where 10 are too many. It is a number of topics that another seed would "
         "find too, not a number of classes. The last column is the suggestion of "
         "`topicfold choose-k` without labels, for at most 3,000 of the documents.\n\n"
         "The threshold was chosen on these corpora:\n\n"

@@ -493,8 +493,8 @@ def token_words(
         words = np.repeat(number, counts)
     except MemoryError as error:
         raise DataError(
-            f"The counts have {total:,.0f} tokens, which do not fit into memory one "
-            "by one. Divide the counts, or leave out the longest documents."
+            f"The counts have {total:,.0f} tokens, and a list of all of them does not "
+            "fit into memory. Divide the counts, or leave out the longest documents."
         ) from error
     ends = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ends[1:])
