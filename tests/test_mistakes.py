@@ -138,7 +138,7 @@ def test_a_report_makes_no_folders(tmp_path):
 
 def test_models_of_other_libraries_and_of_two_meanings(caplog):
     with pytest.raises(
-        DataError, match=r"no model 'BERTopic'\. It clusters embeddings"
+        DataError, match=r"no model 'BERTopic'\. It learns from embeddings"
     ):
         find_model("BERTopic")
     with pytest.raises(DataError, match="The closest is plsa"):
@@ -176,7 +176,7 @@ COMMANDS = {
     "fit texts.txt -k 2": "Missing option '--output' / '-o'",
     "fit texts.txt -k 2 -o m": "m holds a topicfold model. Replace it with --force",
     "fit texts.txt -k 2 -o texts.txt": "is a file. Choose a new folder",
-    "fit texts.txt -k 2 --model bertopic -o n": "take embeddings as well",
+    "fit texts.txt -k 2 --model bertopic -o n": "take embeddings too",
     "fit texts.txt -k 2 --model ldaa -o n": "Did you mean lda?",
     "fit texts.txt -k 2 --model fstm-c -o n": "Name the column of the labels with",
     "fit texts.txt -k 2 --embeddings bad.npy -o n": "Write the vectors with numpy.save",
@@ -197,7 +197,7 @@ COMMANDS = {
     "transform m nowhere.csv": "does not exist. Give a file or a folder",
     "transform m empty.txt": "has no documents. Is it the file you meant?",
     "search m": "give exactly one of QUERY, --topic, --like and --word",
-    "search m zebra": "The model does not know 'zebra'. Try other words",
+    "search m zebra": "The vocabulary of the model lacks 'zebra'. Try other words",
     "search m ''": "the query is empty. Give at least one word",
     "search m --topic 9": "there is no topic 9; give 0 to 1",
     "edit m -o e": "Give --rename, --merge, --drop, --split or --apply",

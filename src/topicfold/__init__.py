@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topics on the document manifold.
+"""Find the topics in a collection of texts.
 
 Public names are loaded when first used, so that importing topicfold stays quick.
 """

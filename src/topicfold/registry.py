@@ -227,8 +227,8 @@ _logger = logging.getLogger("topicfold")
 _ELSEWHERE = {
     **dict.fromkeys(
         ("bertopic", "top2vec", "etm", "prodlda", "fastopic", "zeroshottm"),
-        "It clusters embeddings; here lda and short learn topics from words, and "
-        "take embeddings as well",
+        "It learns from embeddings, in another way. Here lda and short learn topics "
+        "from words, and take embeddings too",
     ),
     "nmf": "The closest is plsa, which is NMF with the Kullback-Leibler divergence",
     **dict.fromkeys(

@@ -36,7 +36,9 @@ def test_the_next_command_has_the_model(cli, many):
 def test_the_smallest_number_may_still_be_too_large(cli, many):
     done = cli("choose-k", many, "-k", "3,9", "--restarts", 1, *OPTIONS)
     assert done.exit_code == 0, done.stderr
-    reason = "by stability, then perplexity and coherence, the smallest of those tried"
+    reason = (
+        "by stability, then perplexity and coherence. This is the smallest number tried"
+    )
     assert f"Suggests 3 topics {reason}; try fewer" in done.stdout
     done = cli("choose-k", many, "-k", "3", "--restarts", 1, *OPTIONS, "-q")
     assert done.stdout.splitlines()[-1] == "Suggests 3 topics"

@@ -86,7 +86,10 @@ def test_sheets_fields_and_disguised_tables_by_flag(cli, check_error, tmp_path):
         sheet.append([text])
     book.save(tmp_path / "t.xlsx")
     fit = ("fit", tmp_path / "t.xlsx", *FAST, "-o", tmp_path / "m")
-    check_error(cli(*fit), "the sheet 'Sheet'. For another ('Data'), give --sheet")
+    check_error(
+        cli(*fit),
+        "the file also has 'Data'. To read another, name it with --sheet",
+    )
     done = cli(*fit, "--sheet", "Data")
     assert done.exit_code == 0, done.stderr
     assert "sheet: Data" in done.stdout

@@ -157,7 +157,7 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
     check_error(cli("search", lsi), "exactly one of QUERY")
     check_error(cli("search", lsi, "car", "--topic", 1), "got 2")
     check_error(cli("search", lsi, ""), "the query is empty")
-    check_error(cli("search", lsi, "zebra"), "does not know 'zebra'", "Try other words")
+    check_error(cli("search", lsi, "zebra"), "lacks 'zebra'", "Try other words")
     check_error(cli("search", lsi, "--like", "d99"), "'d99'")
     check_error(cli("search", lsi, "--topic", 5), "no topic 5")
     wordless = tmp_path / "wordless"
@@ -187,7 +187,7 @@ def test_unknown_words_are_said(cli, lsi):
     result = cli("search", lsi, "moter road", "-f", "json")
     assert found(result)
     assert result.stderr == (
-        "note: The model does not know 'moter', which was ignored. Did you mean "
+        "note: The vocabulary of the model lacks 'moter'; it was ignored. Did you mean "
         "'motor'?\n"
     )
     assert cli("search", lsi, "motor road", "-f", "json").stderr == ""

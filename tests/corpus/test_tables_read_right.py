@@ -245,7 +245,8 @@ def test_sheets_are_chosen_by_title_or_number(tmp_path):
         assert found.labels == ["land", "sea"]
         assert found.columns["sheet"] == "Data"
     with pytest.raises(
-        DataError, match=r"no column 'text'.*the sheet 'Notes'\. For another \('Data'"
+        DataError,
+        match=r"no column 'text'.*the sheet 'Notes'; the file also has 'Data'",
     ):
         read_texts(file)
     with pytest.raises(

@@ -23,7 +23,8 @@ def topics():
 def test_a_word_beside_known_ones_is_named_and_a_word_suggested(topics):
     hits = topics.search("stadum army")
     assert hits.note == (
-        "The model does not know 'stadum', which was ignored. Did you mean 'stadium'?"
+        "The vocabulary of the model lacks 'stadum'; it was ignored. Did you mean "
+        "'stadium'?"
     )
     assert repr(hits).startswith(hits.note)
     assert "stadum" in hits._repr_html_()
@@ -39,12 +40,12 @@ def test_a_word_that_the_counts_lack_is_found_in_the_texts(topics):
     assert hits.names[0] == str(len(TEXTS) - 1)
     both = topics.search("quasar army unheard", n=20)
     assert both.note == (
-        "'quasar' is in no topic, and found in texts only. The model does not know "
-        "'unheard', which was ignored."
+        "'quasar' is in no topic, and found in texts only. The vocabulary of the model "
+        "lacks 'unheard'; it was ignored."
     )
     # Beside the army's documents, the one with the other word.
     assert str(len(TEXTS) - 1) in both.names[:7]
-    with pytest.raises(DataError, match="does not know 'unheard'"):
+    with pytest.raises(DataError, match="lacks 'unheard'"):
         topics.search("unheard")
 
 
@@ -73,7 +74,7 @@ def test_texts_of_some_documents_are_texts_of_none():
     index = TopicIndex(PLSA(2, random_state=0).fit(X), vocabulary=words)
     index.add(X, texts=TEXTS).add(X[:2])
     assert index.documents.texts is None
-    with pytest.raises(DataError, match="does not know 'quasar'"):
+    with pytest.raises(DataError, match="lacks 'quasar'"):
         index.query("quasar")
     with pytest.raises(DataError, match="texts has 1 for 2 documents"):
         index.add(X[:2], texts=["one"])

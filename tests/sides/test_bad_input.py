@@ -134,7 +134,7 @@ def test_what_is_wrong_and_how_to_mend_it(call, parts):
         ),
         (
             lambda: authors(authors=NAMES).transform(X[:1], authors=[["Zoe"]]),
-            ("does not know the author 'Zoe'", "the prior"),
+            ("had no documents by 'Zoe'", "the prior"),
         ),
         (
             lambda: labels([["a"], ["b"]] * 10).transform(X[:1], labels=[["zz"]]),

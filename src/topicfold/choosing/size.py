@@ -95,7 +95,7 @@ def suggest_size(
 
 
 def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int, float]:
-    """Return the stability of 10 and larger sizes up to the first unstable, or of 5."""
+    """Return the stability of 10 and more topics, up to the first unstable ones."""
     from topicfold.models.lda import LDA
 
     def stability(size: int) -> float:
@@ -118,7 +118,7 @@ def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int,
         tried[size] = stability(size)
         if tried[size] < ALIKE:
             break
-    if not tried or tried[min(tried)] < ALIKE:
+    if not tried or tried[min(tried)] < ALIKE:  # even 10 are too many
         tried = {smallest: stability(smallest)} | tried
     return tried
 

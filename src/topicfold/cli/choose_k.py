@@ -99,9 +99,10 @@ def choose_k(
         show_fact("Picture", str(given.plot))
     edge = ""
     if 2 < best == min(sizes) < max(sizes):
-        edge = ", the smallest of those tried; try fewer"
+        edge = ". This is the smallest number tried; try fewer"
     elif best == max(sizes) > min(sizes):
-        edge = f", the largest of those tried; more may be better: -k {best},{2 * best}"
+        edge = ". This is the largest number tried; more may be better: -k "
+        edge += f"{best},{2 * best}"
     by = " by the accuracy of labels"
     if len(classes) < 2:
         by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""

@@ -322,8 +322,8 @@ def count_new_documents(
 
     Without `words`, texts are not counted: all counts are zero.
 
-    The rest has texts, labels, ids, times and extra. Words of raw text that the model
-    does not know are left out, with one note on standard error that ends in `unknown`.
+    The rest has texts, labels, ids, times and extra. Words of raw text outside the
+    vocabulary are left out, with one note on standard error that ends in `unknown`.
     Counts must have the model's vocabulary.
     """
     from topicfold.corpus.texts import read_texts

@@ -78,9 +78,9 @@ def search(
     QUERY is any text. Documents are compared by their topics, or in LSI's latent space,
     so a document can be found that shares no word with the query; those that share
     words come first (--mix). Words that no topic has, because they were too frequent or
-    too rare, are looked up in the saved texts; of others a note says that they were
-    ignored. The documents searched are those that the model was fitted on, or those of
-    --documents.
+    too rare, are looked up in the saved texts; other words are ignored, and a note
+    names them. The documents searched are those that the model was fitted on, or those
+    of --documents.
 
     [bold]Examples[/bold]
       topicfold fit reviews.txt --model lsi -k 100 -o reviews-model

@@ -48,8 +48,8 @@ def transform(
     """Write the topic mixtures of new documents.
 
     Every row sums to 1. A topic that was named (topicfold edit --rename) has its name
-    as column, others are topic0, topic1, …. Words that the model does not know are
-    ignored; a document without any known word gets the same share of every topic.
+    as column, others are topic0, topic1, …. Words outside the model's vocabulary
+    are ignored; a document with no word of it gets the same share of every topic.
 
     What else is known is named as in topicfold fit. For a model of several languages,
     --language names the columns to read, and --text that of the first language if it is

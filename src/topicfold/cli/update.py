@@ -46,7 +46,7 @@ def update(
     too, if as many documents have them as --min-df asked for when the model was fitted.
     A model that learned from more than words (classes, authors, links, embeddings)
     keeps its topics and words; the new documents are only added. Documents whose ids
-    the model has are left out. The output tells which topics drifted and how many
+    the model has are left out. The output shows which topics drifted and how many
     documents moved.
 
     [bold]Examples[/bold]

@@ -262,7 +262,7 @@ class Corpus(CountedDocuments):
             return every[index]
         except IndexError as error:
             raise DataError(
-                f"rows is not for a corpus of {self.n_documents} documents: {error}."
+                f"rows does not fit a corpus of {self.n_documents} documents: {error}."
             ) from error
 
 

@@ -488,8 +488,8 @@ def _sheet_records(source: Source) -> Iterator[Record]:
             chosen = titles[_place_of(source, titles)]
             others = ", ".join(repr(title) for title in titles if title != chosen)
             raise DataError(
-                f"{error} This is the sheet {chosen!r}. For another ({others}), give "
-                "sheet='...'."
+                f"{error} This is the sheet {chosen!r}; the file also has {others}. To "
+                "read another, name it with sheet='...'."
             ) from error
         texts = columns.get("text", ())
         wanted = set(chain.from_iterable(columns.values()))

@@ -440,7 +440,7 @@ def _check(design: Design) -> None:
         what = "covariate {} follows" if one else "covariates {} follow"
         raise DataError(
             f"the {what.format(_listed(follow))} from those before (collinear), so "
-            "effects cannot be told apart. Leave "
+            "effects cannot be separated. Leave "
             f"{'it' if one else 'them'} out."
         )
     _check_single(design, scaled)

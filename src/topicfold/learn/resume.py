@@ -263,7 +263,7 @@ def _check_array(
     name: str, value: Any, shape: tuple[int, ...], dtype: Any, *, signed: bool = False
 ) -> None:
     if not isinstance(value, np.ndarray) or value.shape != shape:
-        raise ValueError(f"{name} has another shape than {shape}")
+        raise ValueError(f"{name} does not have the shape {shape}")
     least = -_LARGEST if signed else 0.0
     sound = (value >= least) & (value <= _LARGEST)
     if value.dtype != dtype or not sound.all():

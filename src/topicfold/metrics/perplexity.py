@@ -86,7 +86,8 @@ def completion_perplexity(
     if theta.shape[1] != topics.shape[0] or X.shape != shape:
         raise DataError(
             f"theta {theta.shape}, topics {topics.shape} and held_out {X.shape} do not "
-            "fit: they are (documents, topics), (topics, terms), (documents, terms)."
+            "go together. Their shapes are (documents, topics), (topics, terms) and "
+            "(documents, terms)."
         )
     mix = _checked_background(background, smoothing, topics.shape[1])
     p = _probabilities(theta, topics, X)

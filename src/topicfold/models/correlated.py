@@ -469,8 +469,8 @@ class StructuralLDA(CorrelatedLDA):
         if alone or len(self.content_groups_) < 2:
             what = f"one document of the group {alone[0]!r}" if alone else "one group"
             raise DataError(
-                f"content has {what}, which cannot be told apart from others. Join "
-                "rare groups, or leave content out."
+                f"content has {what}, so there is nothing to compare. Join rare "
+                "groups, or leave content out."
             )
         slices = numbered(content, self.content_groups_, "content")
         self.phi_step_ = GroupedPhi(self.content_strength, self.topic_word_prior_)

@@ -30,7 +30,7 @@ class SideBySide(TopicModel):
     Each start has its own topics and mixtures; a document's mixture is theirs, one
     after the other, each divided by the number of starts. Graph models share one graph
     and one weight. Distances between such mixtures vary less from seed to seed than
-    those of one start, and classes are told apart better.
+    those of one start, and separate classes better.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Hits:
     words : tuple of str
         Words of the query.
     note : str
-        What became of words that the model does not know; empty if it knows all.
+        What became of words outside the vocabulary; empty if there are none.
     """
 
     rows: Rows

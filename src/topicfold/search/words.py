@@ -106,7 +106,7 @@ def _unknown(
     advice = "Try other words, such as those of its topics."
     hint = close_words(first, columns) or advice
     more = ", …" if len(unknown) > _MOST_NAMED else ""
-    return f"The model does not know {named}{more}. {hint}"
+    return f"The vocabulary of the model lacks {named}{more}. {hint}"
 
 
 class LexicalScores:
@@ -295,15 +295,15 @@ def close_words(words: Iterable[str], columns: Mapping[str, int]) -> str:
 def left_out_note(
     unknown: Sequence[str], in_texts: Sequence[str], columns: Mapping[str, int]
 ) -> str:
-    """Return what became of words that the model does not know."""
+    """Return what became of words that are not in the vocabulary."""
     parts = []
     if in_texts:
         are = "are" if len(in_texts) > 1 else "is"
         parts.append(f"{_named(in_texts)} {are} in no topic, and found in texts only.")
     if unknown:
-        were = "were" if len(unknown) > 1 else "was"
+        were = "they were" if len(unknown) > 1 else "it was"
         parts.append(
-            f"The model does not know {_named(unknown)}, which {were} ignored."
+            f"The vocabulary of the model lacks {_named(unknown)}; {were} ignored."
         )
         parts.append(close_words(unknown[:_MOST_NAMED], columns))
     return " ".join(filter(None, parts))

@@ -103,8 +103,8 @@ class Authors(Side):
             first = ", ".join(map(repr, sorted(strangers)[:3]))
             more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
             warn_caller(
-                f"The model does not know the author{'s' * (len(strangers) > 1)} "
-                f"{first}{more}: they get the mixture of the prior."
+                f"The fit had no documents by {first}{more}: unknown authors get the "
+                "mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)

@@ -34,6 +34,12 @@ export function tipped(element, lines) {
   return element;
 }
 
+// The font of .bar-label in the style.
+export function barFont() {
+  const family = styleValue("--sans");
+  return `13.5px ${family}`;
+}
+
 // rows: [{label, href, value, ghost, text, color, tip}]
 export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}) {
   const step = 26;
@@ -41,7 +47,7 @@ export function barChart(rows, width, { labelWidth = 130, limit, describe } = {}
   const labels = Math.min(labelWidth, width * 0.42);
   const most = limit ?? Math.max(...rows.map((row) => Math.max(row.value, row.ghost ?? 0)), 1e-9);
   const scale = Math.max(10, width - labels - room) / most;
-  const font = `13.5px ${styleValue("--sans")}`;
+  const font = barFont();
   const svg = s("svg", { class: "chart", width, height: rows.length * step + 4,
     viewBox: `0 0 ${width} ${rows.length * step + 4}`, role: "group", "aria-label": describe });
   rows.forEach((row, place) => {

@@ -33,7 +33,7 @@ function textBlock(report, place, box) {
   const text = h("div", { class: "text", lang: "" });
   const numbers = h("input", { type: "checkbox", checked: true,
     onchange: () => text.classList.toggle("no-numbers", !numbers.checked) });
-  const block = section("Text", text, { hint: "Every word that the model knows has the colour and number of its most "
+  const block = section("Text", text, { hint: "Every word of the vocabulary has the colour and number of its most "
     + "likely topic here. Point at a topic to see only its words." });
   block.querySelector(".block-head").append(h("label", { class: "choice" }, numbers, h("span", {}, "numbers")));
   report.texts().then((texts) => {

@@ -2,8 +2,8 @@
 // What the model learned besides topics: mixtures of authors, effects, words, links.
 
 import { count, fitting, h, link, percent, plural, s, short } from "./dom.js";
-import { styleValue, topicColor } from "./theme.js";
-import { barChart, responsive, section, ticks, tipped } from "./charts.js";
+import { topicColor } from "./theme.js";
+import { barChart, barFont, responsive, section, ticks, tipped } from "./charts.js";
 import { documentItem, growing, topicLink, topicTable } from "./lists.js";
 import { heatFigure, heatTable } from "./matrix.js";
 import { planeFigure } from "./similarity.js";
@@ -92,7 +92,7 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
     const unsure = row.error && from <= middle && to >= middle;
     const group = s("g", { class: "bar-row" }, s("rect", { x: 0, y: y - 13, width, height: step, class: "bar-hit" }),
       s("a", { href: row.href, "aria-label": lines.join(", ") }, s("text", { x: labels - 6, y: y + 4, "text-anchor": "end",
-        class: "bar-label" }, fitting(row.label, labels - 8, `13.5px ${styleValue("--sans")}`))),
+        class: "bar-label" }, fitting(row.label, labels - 8, barFont()))),
       row.error ? s("line", { class: "interval", stroke: row.color, x1: x(from), x2: x(to), y1: y, y2: y }) : null,
       s("circle", { cx: x(row.value), cy: y, r: 4.5, fill: row.color, stroke: row.color, ...(unsure ? { class: "unsure" } : {}) }),
       s("text", { class: "bar-value", x: width - 4, y: y + 4, "text-anchor": "end" }, brief3(row.value)));
@@ -106,7 +106,7 @@ function effectHint(side) {
   return [side.note, side.errors ? intervals : ""].filter(Boolean).join(" ");
 }
 
-// Words of a topic in every language, time or group, side by side; of languages the first are the model's own.
+// Words of a topic in every language, time or group, a column each; of languages the first are the model's own.
 function wordColumns(report, topic, number, name) {
   const tables = name === LANGUAGES ? languages(report) : wordings(report, name);
   const columns = tables.map((side) =>
@@ -166,7 +166,7 @@ function topicBlock(report, side, topic) {
       : "Ranked by the share of this topic in their mixture." });
   }
   if (!unmerged(report, topic.id)) return null;
-  // The surest first: far from the middle for its error.
+  // The most certain first: far from the middle for its error.
   const far = (row) => Math.abs(row.value - side.middle) / (row.error || 1);
   const best = rows.sort((a, b) => far(b) - far(a)).slice(0, MOST_ROWS);
   const figure = responsive((width) => effectChart(best, width, { side, describe: `${name} and topic ${topic.id}` }));

@@ -71,7 +71,8 @@ function circleNames(report, circles, width, height) {
   const taken = circles.map(({ x, y, r }) => ({ x, y, half: r, high: r }));
   const free = (x, y, half) => x >= half + 1 && x <= width - half - 1 && y >= 9 && y <= height - 9
     && !taken.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < other.high + 7);
-  const font = `11.5px ${styleValue("--sans")}`;
+  const family = styleValue("--sans");
+  const font = `11.5px ${family}`;
   return circles.map((circle) => {
     const name = report.name(circle.topic.id);
     for (const letters of [name.length, 26, 15, 9]) {
