@@ -487,8 +487,8 @@ def token_words(
     """Return where each document's tokens are, and their words; `number` is X's."""
     total = float(X.data.sum(dtype=np.float64))
     too_many = DataError(
-        f"The counts have {total:,.0f} tokens, which do not fit into memory one by one. "
-        "Divide the counts, or leave out the longest documents."
+        f"The counts have {total:,.0f} tokens, which do not fit into memory one "
+        "by one. Divide the counts, or leave out the longest documents."
     )
     if total > LARGEST_TOTAL:  # whole numbers would overflow
         raise too_many
