@@ -83,10 +83,10 @@ def measure(corpus, how, size, seed, keep=None):
 
 PAGE = """# The interval of `accuracy_`
 
-`python -m benchmarks.few_labels_interval --first 10 --draws {draws} --write`: {fits}
-fits of `TopicClassifier()`, 5, 10 and 20 labels per class, each corpus cut to 1,500
-documents of its classes with at least 40. Balanced: as many labels of every class;
-proportional: as many in all, drawn from all documents. The interval says 95 %.
+`python -m benchmarks.few_labels_interval --first {first} --draws {draws} --write`:
+{fits} fits of `TopicClassifier()`, 5, 10 and 20 labels per class, each corpus cut
+to 1,500 documents of its classes with at least 40. Balanced: as many labels of every
+class; proportional: as many in all, drawn from all documents. The interval says 95 %.
 
 That labels which chose a recipe count half was decided on another draw (0).
 
@@ -133,6 +133,7 @@ def page(rows):
         truth, told = (mean(r[key] for r in own) for key in ("accuracy", "estimate"))
         lines.append(f"| {corpus} | {truth:.3f} | {told:.3f} | {' | '.join(cells)} |")
     return PAGE.format(
+        first=min(row["draw"] for row in rows),
         draws=len({row["draw"] for row in rows}),
         fits=len(rows),
         summary="\n".join(summary),

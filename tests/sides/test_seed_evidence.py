@@ -86,6 +86,25 @@ def test_seeded_topics_are_those_of_their_documents(corpus):
     assert right(SeededLDA(8, seeds=seeds, random_state=0)) > 0.85
 
 
+def test_documents_of_many_topics_do_not_mislead_seeded_topics():
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(400, 0.05), 10)
+    mixtures = rng.dirichlet(np.full(10, 0.2), 500)
+    X = np.array([rng.multinomial(60, row) for row in mixtures @ topics])
+    own = topics / topics.sum(axis=0) * (topics > 0.01) * (topics < 0.04)
+    seeds = {str(k): own[k].argsort()[-3:].tolist() for k in range(4)}
+
+    def likeness(self_train, tries=True):
+        model = SeededLDA(10, seeds=seeds, self_train=self_train, random_state=0)
+        model._tries = tries
+        found = model.fit(X).components_[:4]
+        return np.sqrt(found * topics[:4]).sum(axis=1).mean()
+
+    with pytest.warns(DataWarning, match="have less of their seed words than"):
+        assert likeness(True, tries=False) < 0.9  # what self-training alone would do
+    assert likeness(True) == likeness(False) > 0.95
+
+
 def test_few_documents_teach_nothing(corpus):
     X, _, seeds = corpus
     few = {"seeds": seeds, "random_state": 0, "max_iter": 5, "tol": 0}

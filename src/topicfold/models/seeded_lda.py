@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 from sklearn.base import clone
 
 from topicfold.core.counts import document_frequencies
@@ -17,11 +19,17 @@ from topicfold.evidence.seed_evidence import (
 )
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn import Callback
+from topicfold.learn.loop import part_of_more
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.phi.seeds import Seeds
 
+_logger = logging.getLogger("topicfold")
+
+# Passes that show whether self-training misleads, and the most of their tokens that it
+# may take from the seeded topics of seed words.
+TRIAL_PASSES, MOST_LOST = 15, 0.1
 # Seed words in a larger share of so many documents or more tell little.
 COMMON, ENOUGH = 0.4, 50
 
@@ -37,7 +45,9 @@ class SeededLDA(SidedLDA):
     Documents with seed words teach which words go with them: naive Bayes, trained by
     itself from them, says where seeded topics start and which of them a document is
     likely about. Without this, topics without seeds take documents that seeds are meant
-    for. New documents are judged by their words alone.
+    for. New documents are judged by their words alone. Where documents mix so many
+    topics that they would teach other words, a short trial shows it: seed words leave
+    their topics. Then they teach nothing.
 
     Parameters
     ----------
@@ -45,7 +55,7 @@ class SeededLDA(SidedLDA):
         Number of topics, those with seeds included. None is five more than those.
     self_train : bool, default=True
         Whether documents with seed words teach; not with fewer than 100 documents for
-        each topic with seeds. False is the original model.
+        each topic with seeds, nor where it misleads. False is the original model.
 
     Attributes
     ----------
@@ -80,6 +90,7 @@ class SeededLDA(SidedLDA):
     """
 
     _part = Seeds
+    _tries = True
     n_components: Annotated[int | None, whole(1, MAX_TOPICS)]  # type: ignore[assignment]
     seeds: Mapping[str, Sequence[str | int]] | None
     forbidden: Mapping[str, Sequence[str | int]] | None
@@ -133,10 +144,36 @@ class SeededLDA(SidedLDA):
         if not self.self_train or not seeds.seed_words_ or labelled:
             return False
         found = self_trained(counts, list(seeds.seed_words_.values()), frequencies)
+        if found is not None and self._tries and self._misled(counts):
+            _logger.info("documents with seed words would mislead, and teach nothing")
+            return False
         if found is not None:
             self.sides_[0]._trained = found.topics
             self.sides_[1]._shares = found.shares
         return found is not None
+
+    def _misled(self, counts: Any) -> bool:
+        """Whether self-training takes seed words away from the topics they name."""
+        kept = []
+        for self_train in (False, True):
+            trial = clone(self).set_params(
+                self_train=self_train,
+                sides=None,
+                max_iter=min(self.max_iter, TRIAL_PASSES),
+                callbacks=None,
+                verbose=False,
+            )
+            trial._tries = False
+            with part_of_more(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                trial.fit(counts)
+            tokens = trial.topic_totals_[:, None] * trial.components_
+            own = [
+                (tokens[place, words] / tokens[:, words].sum(axis=0)).mean()
+                for place, words in enumerate(trial.seed_words_.values())
+            ]
+            kept.append(float(np.mean(own)))
+        return kept[0] - kept[1] > MOST_LOST
 
     def _warn_common(self, seeds: Seeds, frequencies: Any, size: int) -> None:
         """Say which seed words are in so many documents that they tell nothing."""
