@@ -25,7 +25,7 @@ from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.graph import CountSharing
 from topicfold.learn.initial import initial_topics
 from topicfold.metrics import clustering_nmi
-from topicfold.models.lda import EMBEDDED_TOLS
+from topicfold.models.lda import EMBEDDED_TOL
 
 SHARING = (LDA, PLSA, FSTM, OrthogonalPLSA, WordNetworkLDA)
 GRAPHS = (LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA)
@@ -90,7 +90,7 @@ def test_lda_sees_the_shared_counts(texts):
     shared = sharing.fit_shared(X[:400], E[:400])
     rng = np.random.RandomState(0)
     start = initial_topics(X[:400], 5, "clusters", rng, places=sharing.places)
-    expected = LDA(5, random_state=0, init=start, tol=EMBEDDED_TOLS[0]).fit(shared)
+    expected = LDA(5, random_state=0, init=start, tol=EMBEDDED_TOL).fit(shared)
     found = fitted(LDA, texts)
     np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-9)
     np.testing.assert_allclose(found.doc_topics_, expected.doc_topics_, rtol=1e-9)
@@ -247,3 +247,33 @@ def test_vectors_without_information_change_nothing(length):
         model = LDA(9, random_state=0, max_iter=20, tol=0).fit(X, embeddings=vectors)
         assert model.sharing_.weight_ == 0
         np.testing.assert_array_equal(model.doc_topics_, plain.doc_topics_)
+
+
+def mixture_error(model, theta, topics):
+    """Return the error of the mixtures of planted topics, each found or not."""
+    from scipy.optimize import linear_sum_assignment
+
+    likeness = np.sqrt(model.components_) @ np.sqrt(topics).T
+    rows, columns = linear_sum_assignment(-likeness)
+    found = np.zeros_like(theta)
+    found[:, columns] = model.doc_topics_[:, rows]
+    return np.sqrt(((found - theta) ** 2).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("kind", ["half", "pairs"])
+@pytest.mark.parametrize("length", [15, 30, 100])
+def test_vectors_of_half_the_topics_do_not_worsen_mixtures(kind, length):
+    """Vectors that see half of the topics, or each with another as one."""
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(600, 0.05), 8)
+    theta = rng.dirichlet(np.full(8, 0.25), 800)
+    X = np.array([rng.multinomial(length, row @ topics) for row in theta])
+    seen = rng.standard_normal((8, 32))
+    seen = np.repeat(seen[::2], 2, axis=0) if kind == "pairs" else seen
+    seen[4:] = seen[4:] if kind == "pairs" else seen[4]
+    vectors = theta @ seen + 0.2 * rng.standard_normal((800, 32))
+    plain = LDA(8, random_state=0).fit(X)
+    model = LDA(8, random_state=0).fit(X, embeddings=vectors)
+    assert model.sharing_.weight_ > 0 or length == 100
+    error = mixture_error(model, theta, topics)
+    assert error < mixture_error(plain, theta, topics) + 0.005

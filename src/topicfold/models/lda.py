@@ -50,10 +50,9 @@ STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
 CVB0_TOL = 5e-5
 DEFAULT_TOL = 1e-5
-# Of topics that start from clusters of embeddings, in short and in longer texts: more
-# passes lead away from the clusters, to documents that agree less with classes. In
-# longer texts the common words need some (benchmarks/results/embeddings.md).
-EMBEDDED_TOLS = 1e-3, 3e-4
+# Of topics that start from clusters of embeddings: more passes lead away from the
+# clusters, to documents that agree less with classes (benchmarks/results/embeddings.md).
+EMBEDDED_TOL = 1e-3
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
@@ -155,7 +154,7 @@ class LDA(SidedModel, StreamedModel):
         once no more topics are merged or split) is the share of a document's mixture
         that a pass may still move in the mean: the likelihood settles before the
         mixtures do. None is 5e-5 there, else 1e-5; where topics start from clusters of
-        embeddings 1e-3, or 3e-4 in texts of 40 words or more.
+        embeddings 1e-3.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -260,14 +259,15 @@ class LDA(SidedModel, StreamedModel):
             self._fit_in_batches(counts, "clusters")
             return
         rng = check_random_state(self.random_state)
-        sample = sample_of(counts, self._size) if self._learns_priors() else None
         phi = self._initial_topics(counts, self._init("clusters"), rng)
+        learned = self._learns_priors()
+        sample = sample_of(self._whole(counts), self._size) if learned else None
         algorithm = self._learner(
             self._engine(counts),
             phi,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
-            learn_priors=self._learns_priors(),
+            learn_priors=learned,
         )
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, Cvb0):
@@ -275,6 +275,11 @@ class LDA(SidedModel, StreamedModel):
             share = own_word_share(counts_of_words, self._size)
             algorithm.with_sample(sample, share)
         self._learn_priors_and_topics(algorithm)
+
+    def _whole(self, counts: Any) -> Any:
+        """Return counts whose topics are drawn: those of the texts, if shared."""
+        shared = hasattr(self, "sharing_") and not self._from_places
+        return self.sharing_.counts_ if shared else counts
 
     def _learner(self, engine: Any, phi: Array, **options: Any) -> Learner:
         """Return what learns: by the algorithm's link, or EM with φ-step or mixing."""
@@ -394,9 +399,8 @@ class LDA(SidedModel, StreamedModel):
     def _tolerance(self) -> float:
         if self.tol is not None:
             return self.tol
-        from_places = not isinstance(self.init, str) or self.init == "clusters"
-        if from_places and self._places() is not None:
-            return EMBEDDED_TOLS[not self.sharing_.short]
+        if self._from_places:
+            return EMBEDDED_TOL
         return CVB0_TOL if self._whole_cvb0() else DEFAULT_TOL
 
     def _say_if_unsettled(self) -> None:
