@@ -11,21 +11,27 @@ import topicfold
 from topicfold import (
     FSTM,
     LDA,
+    LSI,
     PLSA,
     DiscriminativePLSA,
+    DynamicLDA,
     GibbsLDA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
+    MedLDA,
+    MultimodalLDA,
     NeighborGraph,
     OrthogonalPLSA,
+    StructuralLDA,
     TopicClassifier,
+    TwoPhase,
     WordNetworkLDA,
 )
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.graph import CountSharing
 from topicfold.learn.initial import initial_topics
 from topicfold.metrics import clustering_nmi
-from topicfold.models.lda import EMBEDDED_TOL
+from topicfold.models.lda import EMBEDDED_TOLS
 
 SHARING = (LDA, PLSA, FSTM, OrthogonalPLSA, WordNetworkLDA)
 GRAPHS = (LaplacianPLSA, LocallyConsistentPLSA, DiscriminativePLSA)
@@ -90,7 +96,7 @@ def test_lda_sees_the_shared_counts(texts):
     shared = sharing.fit_shared(X[:400], E[:400])
     rng = np.random.RandomState(0)
     start = initial_topics(X[:400], 5, "clusters", rng, places=sharing.places)
-    expected = LDA(5, random_state=0, init=start, tol=EMBEDDED_TOL).fit(shared)
+    expected = LDA(5, random_state=0, init=start, tol=EMBEDDED_TOLS[0]).fit(shared)
     found = fitted(LDA, texts)
     np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-9)
     np.testing.assert_allclose(found.doc_topics_, expected.doc_topics_, rtol=1e-9)
@@ -182,6 +188,13 @@ def test_models_that_take_none_say_so(texts):
     with pytest.raises(DataError, match="GibbsLDA takes no embeddings: it needs whole"):
         GibbsLDA(5).fit(X, embeddings=E)
     ring = np.c_[np.arange(500), np.roll(np.arange(500), 1)]
+    for model in (LSI(2), MedLDA(2), TwoPhase(PLSA(2)), StructuralLDA(2), DynamicLDA(2)):
+        with pytest.raises(DataError, match="the model .* takes no embeddings. Use for"):
+            model.fit(X, np.arange(500) % 2, embeddings=E)
+    with pytest.raises(DataError, match="MultimodalLDA takes no embeddings"):
+        MultimodalLDA(2).fit({"a": X, "b": X}, embeddings=E)
+    with pytest.raises(TypeError, match="LSI.fit.. takes no 'vectors'"):
+        LSI(2).fit(X, vectors=E)
     with pytest.raises(DataError, match="by the graph that it was given"):
         LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
     with pytest.raises(DataError, match="compares words, so embeddings"):

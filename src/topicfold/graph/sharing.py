@@ -7,7 +7,9 @@ follows the length of the texts: the neighbours of a document are worth about
 `SHARED_TOKENS` words, and at most three times as many as its own. That is what predicts
 held-out words best: of simulated texts of any length and of real ones, with vectors
 that tell all of their topics and with those that tell half. With more, documents of few
-words become their neighbourhood.
+words become their neighbourhood. In longer texts whose words agree with those of their
+neighbours (below) these are worth `LONG_TOKENS`, and `LONG_WEIGHT` at most: main topics
+then agree more with classes.
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -43,6 +45,8 @@ from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 
 # Chosen by benchmarks/results/embeddings.md, which says on what.
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
+# The same in longer texts whose words agree with those of their neighbours.
+LONG_TOKENS, LONG_WEIGHT = 40.0, 0.35
 # Mean words of a text below which it is short, and says less itself: the share of
 # `LEAST_AGREEMENT` that is asked of it.
 SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
@@ -128,8 +132,12 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return self._joined(counts, near)
 
     def _rule(self) -> float:
-        most = min(MOST_WEIGHT, SHARED_TOKENS / max(self._length, 1e-300))
-        weight = most * min(1.0, max(self.agreement_, 0.0) / self._least)
+        length = max(self._length, 1e-300)
+        most = SHARED_TOKENS / length
+        if self.agrees and not self.short:
+            most = max(most, min(LONG_WEIGHT, LONG_TOKENS / length))
+        weight = min(MOST_WEIGHT, most)
+        weight *= min(1.0, max(self.agreement_, 0.0) / self._least)
         return weight if weight >= LEAST_WEIGHT else 0.0
 
     @property

@@ -50,9 +50,10 @@ STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
 CVB0_TOL = 5e-5
 DEFAULT_TOL = 1e-5
-# Of topics that start from clusters of embeddings: more passes lead away from the
-# clusters, to documents that agree less with classes (benchmarks/results/embeddings.md).
-EMBEDDED_TOL = 1e-3
+# Of topics that start from clusters of embeddings, in short and in longer texts: more
+# passes lead away from the clusters, to documents that agree less with classes. In
+# longer texts the common words need some (benchmarks/results/embeddings.md).
+EMBEDDED_TOLS = 1e-3, 3e-4
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
@@ -154,7 +155,7 @@ class LDA(SidedModel, StreamedModel):
         once no more topics are merged or split) is the share of a document's mixture
         that a pass may still move in the mean: the likelihood settles before the
         mixtures do. None is 5e-5 there, else 1e-5; where topics start from clusters of
-        embeddings 1e-3.
+        embeddings 1e-3, or 3e-4 in texts of 40 words or more.
     batch_size : int or None, default=None
         None fits on the whole corpus at once; a number learns online from
         mini-batches of that many documents.
@@ -400,7 +401,7 @@ class LDA(SidedModel, StreamedModel):
         if self.tol is not None:
             return self.tol
         if self._from_places:
-            return EMBEDDED_TOL
+            return EMBEDDED_TOLS[not self.sharing_.short]
         return CVB0_TOL if self._whole_cvb0() else DEFAULT_TOL
 
     def _say_if_unsettled(self) -> None:
