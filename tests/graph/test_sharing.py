@@ -82,9 +82,11 @@ def test_counts_are_shared_as_the_equation_says(rows, dtype):
     near, _ = EmbeddingIndex(sharing.places).query(None, 6)
     dense = X.toarray()
 
-    def expected(own, near):
+    def expected(own, near, least=4):
         having = (dense[near] > 0).sum(axis=1)
-        return own + 2.0 * np.where(having >= 2, dense[near].mean(axis=1), 0)
+        return own + 2.0 * np.where(having >= least, dense[near].mean(axis=1), 0)
+
+    assert not sharing.agrees
 
     np.testing.assert_allclose(shared.toarray(), expected(dense, near), rtol=1e-5)
     new = rng.standard_normal((8, 12))
@@ -96,13 +98,18 @@ def test_counts_are_shared_as_the_equation_says(rows, dtype):
     np.testing.assert_allclose(
         found.toarray(), expected(X_new.toarray(), near), rtol=1e-5
     )
+    sharing.agreement_ = 1.0  # words of two neighbours are enough
+    found = sharing.shared(X_new, new)
+    np.testing.assert_allclose(
+        found.toarray(), expected(X_new.toarray(), near, least=2), rtol=1e-5
+    )
     one_by_one = [sharing.shared(X_new[[d]], new[[d]]) for d in range(8)]
     assert (sparse.vstack(one_by_one) != found).nnz == 0
 
 
 def test_the_weight_follows_the_length_of_the_texts():
     rows = np.repeat(np.eye(7), 100, axis=0)
-    for length, weight in ((1, 3.0), (20, 2.0), (100, 0.4), (400, 0.0)):
+    for length, weight in ((1, 3.0), (10, 1.2), (45, 0.35), (160, 0.25), (900, 0.0)):
         sharing = CountSharing()
         shared = sharing.fit_shared(length * rows, rows)
         assert sharing.agreement_ == pytest.approx(np.log(0.8 + 0.2 * 7), abs=0.1)

@@ -11,14 +11,20 @@ import topicfold
 from topicfold import (
     FSTM,
     LDA,
+    LSI,
     PLSA,
     DiscriminativePLSA,
+    DynamicLDA,
     GibbsLDA,
     LaplacianPLSA,
     LocallyConsistentPLSA,
+    MedLDA,
+    MultimodalLDA,
     NeighborGraph,
     OrthogonalPLSA,
+    StructuralLDA,
     TopicClassifier,
+    TwoPhase,
     WordNetworkLDA,
 )
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
@@ -182,6 +188,13 @@ def test_models_that_take_none_say_so(texts):
     with pytest.raises(DataError, match="GibbsLDA takes no embeddings: it needs whole"):
         GibbsLDA(5).fit(X, embeddings=E)
     ring = np.c_[np.arange(500), np.roll(np.arange(500), 1)]
+    for model in (LSI(2), MedLDA(2), TwoPhase(PLSA(2)), StructuralLDA(2), DynamicLDA(2)):
+        with pytest.raises(DataError, match="the model .* takes no embeddings. Use for"):
+            model.fit(X, np.arange(500) % 2, embeddings=E)
+    with pytest.raises(DataError, match="MultimodalLDA takes no embeddings"):
+        MultimodalLDA(2).fit({"a": X, "b": X}, embeddings=E)
+    with pytest.raises(TypeError, match="LSI.fit.. takes no 'vectors'"):
+        LSI(2).fit(X, vectors=E)
     with pytest.raises(DataError, match="by the graph that it was given"):
         LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
     with pytest.raises(DataError, match="compares words, so embeddings"):
@@ -247,3 +260,33 @@ def test_vectors_without_information_change_nothing(length):
         model = LDA(9, random_state=0, max_iter=20, tol=0).fit(X, embeddings=vectors)
         assert model.sharing_.weight_ == 0
         np.testing.assert_array_equal(model.doc_topics_, plain.doc_topics_)
+
+
+def mixture_error(model, theta, topics):
+    """Return the error of the mixtures of planted topics, each found or not."""
+    from scipy.optimize import linear_sum_assignment
+
+    likeness = np.sqrt(model.components_) @ np.sqrt(topics).T
+    rows, columns = linear_sum_assignment(-likeness)
+    found = np.zeros_like(theta)
+    found[:, columns] = model.doc_topics_[:, rows]
+    return np.sqrt(((found - theta) ** 2).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("kind", ["half", "pairs"])
+@pytest.mark.parametrize("length", [15, 30, 100])
+def test_vectors_of_half_the_topics_do_not_worsen_mixtures(kind, length):
+    """Vectors that see half of the topics, or each with another as one."""
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(600, 0.05), 8)
+    theta = rng.dirichlet(np.full(8, 0.25), 800)
+    X = np.array([rng.multinomial(length, row @ topics) for row in theta])
+    seen = rng.standard_normal((8, 32))
+    seen = np.repeat(seen[::2], 2, axis=0) if kind == "pairs" else seen
+    seen[4:] = seen[4:] if kind == "pairs" else seen[4]
+    vectors = theta @ seen + 0.2 * rng.standard_normal((800, 32))
+    plain = LDA(8, random_state=0).fit(X)
+    model = LDA(8, random_state=0).fit(X, embeddings=vectors)
+    assert model.sharing_.weight_ > 0 or length == 100
+    error = mixture_error(model, theta, topics)
+    assert error < mixture_error(plain, theta, topics) + 0.005

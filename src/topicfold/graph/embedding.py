@@ -15,7 +15,7 @@ nothing is downloaded.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -316,7 +316,23 @@ def encoder_name(encoder: Any) -> str:
 def check_takes_embeddings(model: Any) -> None:
     """Refuse embeddings for a model whose `fit` has none."""
     if "embeddings" not in inspect.signature(model.fit).parameters:
+        refuse_data(model, {"embeddings": None})
+
+
+def refuse_data(model: Any, given: Mapping[str, Any]) -> None:
+    """Say that the `fit` of a model takes no data by these keywords, if there are any.
+
+    Examples
+    --------
+    >>> refuse_data("a model", {})
+    """
+    if "embeddings" in given:
         raise DataError(
             f"the model {type(model).__name__} takes no embeddings. Use for instance "
             '"lda", "short" or "ltm", or leave them out.'
+        )
+    for name in given:
+        raise TypeError(
+            f"{type(model).__name__}.fit() takes no {name!r}. Look at the parameters "
+            "of its fit, or leave it out."
         )

@@ -321,6 +321,11 @@ class Learner:
         self._evaluated = None
         return self._objective(self._pass.loglik)
 
+    @property
+    def log_likelihood(self) -> float:
+        """Of the words, in the last pass; without priors, steps and evidence."""
+        return float(self._counted().loglik)
+
     def _counted(self) -> DocumentPass:
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")

@@ -67,6 +67,7 @@ from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
 from topicfold.learn.initial import initial_topics
+from topicfold.learn.rival_starts import LEAST_LEAD, lead
 from topicfold.parts.steps import ThetaStep
 from topicfold.parts.tables import side_tables
 from topicfold.topic_data import TopicData
@@ -166,6 +167,7 @@ class TopicModel(
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
+    _from_places = False  # whether topics started from clusters of embeddings
     _unsaved_parameters: ClassVar[tuple[str, ...]] = (
         "callbacks",
         "random_state",
@@ -369,6 +371,7 @@ class TopicModel(
             of_X = name in ("n_features_in_", "feature_names_in_")
             if name.endswith("_") and not name.startswith("_") and not of_X:
                 delattr(self, name)
+        self._from_places = False
         return counts if embeddings is None else self._embedded(counts, embeddings)
 
     def _embedded(self, counts: Any, embeddings: Any) -> Any:
@@ -390,13 +393,26 @@ class TopicModel(
     def _initial_topics(
         self, counts: Any, init: Any, rng: np.random.RandomState
     ) -> Array:
-        """Return where topics start; with embeddings, clusters are those of places."""
+        """Return where topics start; with embeddings, clusters are those of places.
+
+        Unless topics from clusters by words soon say much more of the words: then near
+        vectors mix the topics.
+        """
         sharing, places = getattr(self, "sharing_", None), self._places()
+        seen = counts
         if sharing is not None and counts.shape == sharing.counts_.shape:
             # Words of the texts themselves: those shared by many are not common words.
             counts = sharing.counts_.astype(counts.dtype, copy=False)
-        start = counts, self._size, init, rng, self.n_jobs
-        return initial_topics(*start, places=places)
+        state, options = rng.get_state(), (self._size, init, rng, self.n_jobs)
+        topics = initial_topics(counts, *options, places=places)
+        by_clusters = isinstance(init, str) and init == "clusters"
+        self._from_places = places is not None and not isinstance(init, str)
+        if places is None or not by_clusters:
+            return topics
+        rng.set_state(state)
+        by_words = initial_topics(counts, *options)
+        self._from_places = lead(seen, topics, by_words, self.n_jobs) > LEAST_LEAD
+        return topics if self._from_places else by_words
 
     def _places(self) -> Array | None:
         """Return unit rows, where the training documents are by their embeddings."""

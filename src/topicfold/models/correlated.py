@@ -20,6 +20,7 @@ from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
+from topicfold.graph.embedding import refuse_data
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback, run_em
 from topicfold.learn.initial import initial_topics
@@ -426,6 +427,7 @@ class StructuralLDA(CorrelatedLDA):
         *,
         prevalence: Any = None,
         content: Any = None,
+        **not_taken: Any,
     ) -> Self:
         """Learn topics, mixtures and what covariates do to them.
 
@@ -436,7 +438,10 @@ class StructuralLDA(CorrelatedLDA):
             formula says which.
         content : sequence of str or None, default=None
             The group of each document, whose words a topic may have.
+        **not_taken
+            Refused with a sentence, such as embeddings.
         """
+        refuse_data(self, not_taken)
         given = {"prevalence": prevalence, "content": content}
         known = {name: value for name, value in given.items() if value is not None}
         return super().fit(X, y, **known)

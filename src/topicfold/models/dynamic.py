@@ -17,6 +17,7 @@ from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
 from topicfold.evidence.times import TimeStamps, checked_times
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import refuse_data
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
@@ -145,7 +146,9 @@ class DynamicLDA(_TimedLDA):
     ) -> None:
         self._store_parameters(locals())
 
-    def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, time: Any = None, **not_taken: Any
+    ) -> Self:
         """Learn topics of every slice and the mixtures of the documents.
 
         Parameters
@@ -153,7 +156,10 @@ class DynamicLDA(_TimedLDA):
         time : sequence of numbers, dates or texts, optional
             The time of each document. Without, topics do not change, as in LDA, and a
             warning says so.
+        **not_taken
+            Refused with a sentence, such as embeddings.
         """
+        refuse_data(self, not_taken)
         return super().fit(X, y, time=time)
 
     # ---- fitting

@@ -266,14 +266,15 @@ class LDA(SidedModel, StreamedModel):
             self._fit_in_batches(counts, "clusters")
             return
         rng = check_random_state(self.random_state)
-        sample = sample_of(counts, self._size) if self._learns_priors() else None
         phi = self._initial_topics(counts, self._init("clusters"), rng)
+        learned = self._learns_priors()
+        sample = sample_of(self._whole(counts), self._size) if learned else None
         algorithm = self._learner(
             self._engine(counts),
             phi,
             doc_updates=self.doc_updates,
             doc_tol=self.doc_tol,
-            learn_priors=self._learns_priors(),
+            learn_priors=learned,
         )
         del counts  # the engine has its own arrangement
         if isinstance(algorithm, Cvb0) and sample is not None:
@@ -281,6 +282,11 @@ class LDA(SidedModel, StreamedModel):
             algorithm.own_word_share += (1 - OWN_WORD_SHARE) * frequent
             algorithm.with_sample(sample, learn_alpha=True)
         self._learn_priors_and_topics(algorithm)
+
+    def _whole(self, counts: Any) -> Any:
+        """Return counts whose topics are drawn: those of the texts, if shared."""
+        shared = hasattr(self, "sharing_") and not self._from_places
+        return self.sharing_.counts_ if shared else counts
 
     def _learner(self, engine: Any, phi: Array, **options: Any) -> Learner:
         """Return what learns: by the algorithm's link, or EM with φ-step or mixing."""
@@ -403,8 +409,7 @@ class LDA(SidedModel, StreamedModel):
     def _tolerance(self) -> float:
         if self.tol is not None:
             return self.tol
-        from_places = not isinstance(self.init, str) or self.init == "clusters"
-        if from_places and self._places() is not None:
+        if self._from_places:
             return EMBEDDED_TOLS[not self.sharing_.short]
         return CVB0_TOL if self._whole_cvb0() else DEFAULT_TOL
 

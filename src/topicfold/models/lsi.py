@@ -26,6 +26,7 @@ from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.graph.embedding import refuse_data
 from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models.base import check_documents, save_fitted, told_empty
@@ -138,7 +139,7 @@ class LSI(
         self._store_parameters(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **not_taken: Any) -> Self:
         """Decompose the weighted matrix.
 
         Parameters
@@ -147,7 +148,10 @@ class LSI(
             Counts or other non-negative weights.
         y : None
             Ignored, for scikit-learn's conventions.
+        **not_taken
+            Refused with a sentence, such as embeddings.
         """
+        refuse_data(self, not_taken)
         counts = _check_documents(self, X, reset=True)
         self.term_weights_ = global_weights(counts, self.weighting)
         weighted = weigh(counts, self.weighting, self.term_weights_)

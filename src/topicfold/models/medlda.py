@@ -18,6 +18,7 @@ from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import refuse_data
 from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
@@ -154,14 +155,17 @@ class MedLDA(ClassifierMixin, LearnedModel):
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **not_taken: Any) -> Self:
         """Learn topics and classifier.
 
         Parameters
         ----------
         y : array-like of shape (n_documents,)
             One label per document.
+        **not_taken
+            Refused with a sentence, such as embeddings.
         """
+        refuse_data(self, not_taken)
         if y is None:
             raise DataError(
                 "MedLDA requires y to be passed, but the target y is None. Give a "

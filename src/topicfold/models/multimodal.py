@@ -20,6 +20,7 @@ from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
+from topicfold.graph.embedding import refuse_data
 from topicfold.learn import Callback
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
 from topicfold.models.lda import SidedLDA
@@ -113,6 +114,8 @@ class MultimodalLDA(SidedLDA):
             Counts of the same documents, row by row, in memory or in blocks. One alone
             makes it LDA, and a warning says so.
         """
+        if "embeddings" in side_data:
+            refuse_data(self, side_data)
         first, *others = self._named(X, fitting=True).items()
         weights = self._weights([name for name, _ in (first, *others)])
         sides: list[Side] = [OtherCounts(name, weights[name]) for name, _ in others]

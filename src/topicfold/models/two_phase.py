@@ -25,6 +25,7 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError, MissingAttributeError, SpareTopicsWarning
 from topicfold.graph import NeighborIndex
+from topicfold.graph.embedding import refuse_data
 from topicfold.infer.two_phase import (
     class_neighbors,
     class_topic_weights,
@@ -220,7 +221,7 @@ class TwoPhase(TopicModel):
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **not_taken: Any) -> Self:
         """Fit the base model, then move its topics.
 
         Parameters
@@ -231,7 +232,10 @@ class TwoPhase(TopicModel):
             Labels, or a matrix of 0 and 1 for several labels per document. -1 (also
             None or "", or a row without 1) is unknown: such a document has its
             neighbours in all classes and no topic is promoted for it.
+        **not_taken
+            Refused with a sentence, such as embeddings.
         """
+        refuse_data(self, not_taken)
         counts, members = self._read(X, y)
         self._do_phases(counts, members)
         return self
