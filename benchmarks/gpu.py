@@ -204,7 +204,7 @@ def time_precision(n_topics: int, n_iter: int = 30) -> list[dict[str, Any]]:
             cupy.cuda.Device().synchronize()
             row[f"{kind}_ms"] = 1e3 * (time.perf_counter() - start) / n_iter
             row[f"{kind}_loglik"] = value
-            del algorithm, engine
+            del algorithm, engine, phi
         row["difference"] = row["half_loglik"] / row["float32_loglik"] - 1.0
         rows.append(row)
         print(row, flush=True)
@@ -287,6 +287,7 @@ def main() -> None:
         "streaming": [],
         "variants": [],
     }
+    _keep_others(report, arguments)
     for name in arguments.corpora:
         corpus = draw_corpus(name)
         entry: dict[str, Any] = {
@@ -311,6 +312,7 @@ def main() -> None:
         report["precision"] += time_precision(n_topics)
         _write(report, Path(arguments.out))
     for size in SIZES if arguments.growth else ():
+        cupy.get_default_memory_pool().free_all_blocks()
         corpus = draw_corpus(str(size))
         row = with_floors(time_parts(corpus, 128), corpus, report["ceilings"])
         sizes = {"documents": size, "nnz": len(corpus.indices)}
@@ -329,6 +331,22 @@ def main() -> None:
         report["variants"] = time_variants(arguments.topics)
         _write(report, Path(arguments.out))
     print(tables(report))
+
+
+def _keep_others(report: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Take what this run does not measure from the last one, and say so."""
+    last = Path(arguments.out) / "gpu.json"
+    before = json.loads(last.read_text()) if last.exists() else {}
+    sections = {
+        "streaming": ("streaming", "copies"),
+        "variants": ("variants",),
+        "growth": ("growth", "steps"),
+    }
+    report["earlier"] = []
+    for asked, names in sections.items():
+        if not getattr(arguments, asked) and before.get(names[0]):
+            report.update({name: before[name] for name in names})
+            report["earlier"].append(asked)
 
 
 def _write(report: dict[str, Any], folder: Path) -> None:

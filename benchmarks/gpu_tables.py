@@ -25,6 +25,8 @@ def tables(report: dict[str, Any]) -> str:
         "the collapsed link: about ten operations per weight where PLSA has three.",
         "",
     ]
+    if report["earlier"]:
+        lines += [f"Of an earlier run: {', '.join(report['earlier'])}.", ""]
     for name, entry in report["corpora"].items():
         lines += [
             f"## {name}: {entry['documents']:,} documents, {entry['terms']:,} terms, "
