@@ -554,8 +554,8 @@ def test_effects_have_intervals(open_report, sided):
     assert page.locator(".unsure").count() == 2
     go(page, "#topic=0")
     figures_are_drawn(page)
-    # Three of features, one of the response.
-    assert page.locator(".detail .interval").count() == 4
+    # Three of features; the response has none.
+    assert page.locator(".detail .interval").count() == 3
     page.locator("#merge").select_option("1")
     until(page, "document.querySelectorAll('.topic-item').length === 3")
     assert page.locator(".detail .interval").count() == 0

@@ -61,7 +61,8 @@ class RelationalLDA(SidedLDA):
     ----------
     coef_, std_errors_ : ndarray of shape (n_components,)
         How much a topic that two documents share makes a link likely, with standard
-        errors, which take the topics as known.
+        errors, which take the topics as known: they are too small for intervals, as the
+        topics have seen the links.
     intercept_ : float
         Log odds of a link between documents that share nothing.
     weight_ : float

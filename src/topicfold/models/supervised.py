@@ -59,7 +59,8 @@ class TopicEffect(NamedTuple):
     label : object
         The class, None for numbers and counts.
     coefficient, std_error : float
-        Response of a document with this topic only, and its standard error.
+        Response of a document with this topic only, and its standard error, which is
+        too small for an interval: the topics have seen the responses.
     share : float
         Share of the topic in the training words.
     words : tuple of str
