@@ -486,16 +486,17 @@ def token_words(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return where each document's tokens are, and their words; `number` is X's."""
     total = float(X.data.sum(dtype=np.float64))
+    too_many = DataError(
+        f"The counts have {total:,.0f} tokens, and a list of all of them does not fit "
+        "into memory. Divide the counts, or leave out the longest documents."
+    )
+    if total > LARGEST_TOTAL:  # whole numbers would overflow
+        raise too_many
     try:
-        if total > LARGEST_TOTAL:  # whole numbers would overflow
-            raise MemoryError
         counts = X.data.astype(np.int64)
         words = np.repeat(number, counts)
     except MemoryError as error:
-        raise DataError(
-            f"The counts have {total:,.0f} tokens, and a list of all of them does not "
-            "fit into memory. Divide the counts, or leave out the longest documents."
-        ) from error
+        raise too_many from error
     ends = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ends[1:])
     return ends[X.indptr], words
