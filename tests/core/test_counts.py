@@ -300,7 +300,7 @@ def test_what_is_no_matrix_is_said(X, problem):
 def test_tokens_that_do_not_fit_into_memory_are_said():
     counts = sparse.csr_matrix(np.array([[2.0**52, 1.0]]))
     with pytest.raises(
-        DataError, match="4,503,599,627,370,497 tokens, which do not fit"
+        DataError, match="4,503,599,627,370,497 tokens, and a list of all"
     ):
         token_words(counts, counts.indices)
 

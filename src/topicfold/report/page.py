@@ -36,6 +36,9 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILIN
 _DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE
 )
+# The page has one licence for all modules, and comments stay in the sources.
+LICENCE = "// SPDX-License-Identifier: BSD-3-Clause"
+_ONLY_SOURCE = re.compile(r"^export |^ *//.*\n", re.MULTILINE)
 _STATIC_WORDS = 10
 
 
@@ -82,15 +85,15 @@ def bundle(name: str = "main.js") -> str:
             waiting += imports[module]
     parts: list[str] = []
     owners: dict[str, str] = {}
-    # A module stands after those that it imports.
+    # A module comes after those that it imports.
     for module in TopologicalSorter(imports).static_order():
         source = _static(module)
         for declared in _DECLARED.findall(source):
             if owners.setdefault(declared, module) != module:
                 raise ValueError(f"{declared} is in {owners[declared]} and in {module}")
-        body = re.sub(r"^export ", "", _IMPORT.sub("", source), flags=re.MULTILINE)
+        body = _ONLY_SOURCE.sub("", _IMPORT.sub("", source))
         parts.append(f"// {module}\n{body.strip()}\n")
-    script = '"use strict";\n' + "\n".join(parts)
+    script = f'"use strict";\n{LICENCE}\n' + "\n".join(parts)
     if "</script" in script.lower() or "<!--" in script:
         raise ValueError("the script contains its own closing tag")
     return script

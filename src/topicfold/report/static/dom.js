@@ -52,10 +52,11 @@ export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
 }
 
-const pen = document.createElement("canvas").getContext("2d");
+let pen = null;
 
 // How wide a text is in a font such as "12px sans-serif".
 export function widthOf(text, font) {
+  pen ??= document.createElement("canvas").getContext("2d");
   pen.font = font;
   return pen.measureText(text).width;
 }
