@@ -88,7 +88,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     if len(chosen) < 2:
         raise DataError("Give at least two different topics to merge.")
     sizes = model.topic_data().topic_sizes()[chosen]
-    _check_unbound(model)
+    check_unbound(model)
     edited = _copy(model)
     first = chosen[0]
     shares = sizes / sizes.sum() if sizes.any() else None
@@ -132,7 +132,7 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
         raise DataError("Give at least one topic to drop.")
     if len(chosen) == len(model.components_):
         raise DataError("All topics would be dropped. Keep at least one.")
-    _check_unbound(model)
+    check_unbound(model)
     edited = _copy(model)
     _remove(edited, chosen)
     if hasattr(edited, "doc_topics_"):
@@ -183,7 +183,7 @@ def split_topic(
     """
     from topicfold import PLSA
 
-    _check_unbound(model)
+    check_unbound(model)
     (row,) = _rows(model, [topic])
     most = model.components_.shape[1]
     if type(n_topics) is not int or not 2 <= n_topics <= max(most, 2):
@@ -382,14 +382,14 @@ def _copy(model: Any) -> Any:
     return edited
 
 
-def _check_unbound(model: Any) -> None:
-    """Refuse a model that holds more of its topics together than `sides_` do."""
+def check_unbound(model: Any) -> None:
+    """Refuse a model whose topics hang together, and not only by `sides_`."""
     bond = getattr(model, "_binds_topics", "")
     if bond:
         raise DataError(
             f"{type(model).__name__} has learned {bond}, which topics that are merged, "
-            "dropped or split would not have. Rename topics, or fit it again with "
-            "another n_components."
+            "dropped, split or added would not have. Rename topics, or fit it again "
+            "with another n_components."
         )
 
 
