@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from fuzz.models import MODELS, fitted, small_corpus
 from scipy import sparse
 
 import topicfold
@@ -243,3 +244,39 @@ def test_edited_topics_are_not_those_that_sides_learned_of(tmp_path):
         np.testing.assert_allclose(back.transform(X).sum(axis=1), 1, atol=1e-5)
         with pytest.raises(DataError, match="edited"):
             back.similar_authors("Ann")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::topicfold.exceptions.DataWarning")
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "lsi"])
+def test_an_edited_model_of_any_kind_is_saved_and_loaded_or_refused(name, tmp_path):
+    model, X = fitted(name), small_corpus().counts
+    bound = name in ("correlated", "structural", "prevalence", "pachinko", "tree")
+    edits = {
+        "merge": lambda: merge_topics(model, [0, 1]),
+        "drop": lambda: drop_topics(model, [1]),
+        "split": lambda: split_topic(model, 0, X),
+    }
+    for place, edit in edits.items():
+        if bound or hasattr(model, "classes_"):
+            with pytest.raises(DataError, match="has learned"):
+                edit()
+            continue
+        edited = edit()
+        file = tmp_path / place
+        edited.save(file)
+        loaded = topicfold.load(file)
+        np.testing.assert_array_equal(loaded.transform(X), edited.transform(X))
+        n_topics = len(edited.components_)
+        assert loaded.topic_data().n_topics == edited.topic_data().n_topics == n_topics
+        loaded.topic_data().records()
+
+
+def test_attributes_of_sides_are_gone_after_an_edit():
+    assert rename_topics(fitted("tree"), {0: "x"}).topic_names_[0] == "x"
+    model = fitted("links")
+    with pytest.warns(DataWarning, match="uses words alone"):
+        edited = merge_topics(model, [0, 1])
+    assert not hasattr(edited, "coef_")
+    with pytest.raises(DataError, match="no longer has links: its topics were edited"):
+        _ = edited.coef_

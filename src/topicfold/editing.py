@@ -88,6 +88,7 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
     if len(chosen) < 2:
         raise DataError("Give at least two different topics to merge.")
     sizes = model.topic_data().topic_sizes()[chosen]
+    check_unbound(model)
     edited = _copy(model)
     first = chosen[0]
     shares = sizes / sizes.sum() if sizes.any() else None
@@ -131,6 +132,7 @@ def drop_topics(model: Any, topics: Iterable[int]) -> Any:
         raise DataError("Give at least one topic to drop.")
     if len(chosen) == len(model.components_):
         raise DataError("All topics would be dropped. Keep at least one.")
+    check_unbound(model)
     edited = _copy(model)
     _remove(edited, chosen)
     if hasattr(edited, "doc_topics_"):
@@ -181,6 +183,7 @@ def split_topic(
     """
     from topicfold import PLSA
 
+    check_unbound(model)
     (row,) = _rows(model, [topic])
     most = model.components_.shape[1]
     if type(n_topics) is not int or not 2 <= n_topics <= max(most, 2):
@@ -379,6 +382,17 @@ def _copy(model: Any) -> Any:
     return edited
 
 
+def check_unbound(model: Any) -> None:
+    """Refuse a model whose topics hang together, and not only by `sides_`."""
+    bond = getattr(model, "_binds_topics", "")
+    if bond:
+        raise DataError(
+            f"{type(model).__name__} has learned {bond}, which topics that are merged, "
+            "dropped, split or added would not have. Rename topics, or fit it again "
+            "with another n_components."
+        )
+
+
 def _rows(model: Any, topics: Iterable[int]) -> list[int]:
     """Return the rows of topics given by their numbers, in ascending order."""
     numbers = numbers_of(model)
@@ -414,6 +428,7 @@ def forget_sides(model: Any) -> None:
             stacklevel=4,
         )
         model.sides_ = []
+        model._forget_sides()
 
 
 def _remove(model: Any, topics: list[int]) -> None:

@@ -91,6 +91,9 @@ def test_bad_input(topics):
     labelled = Topics(2, model="medlda", min_df=1).fit(OLD, [0] * 60 + [1] * 60)
     with pytest.raises(DataError, match="model of words alone"):
         labelled.update(FOOD, new_topics=1)
+    bound = Topics(2, model="correlated", min_df=1, max_df=1.0).fit(OLD)
+    with pytest.raises(DataError, match="learned how its topics go together"):
+        bound.update(FOOD, new_topics=1)
 
 
 def test_gains_are_those_of_the_equation():

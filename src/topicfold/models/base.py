@@ -175,6 +175,9 @@ class TopicModel(
     )
     _open_size = False  # `n_components` is the most topics, not their number
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
+    _binds_topics = (
+        ""  # what is learned of all topics together, which edits would break
+    )
 
     def transform(self, X: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.

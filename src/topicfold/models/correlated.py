@@ -98,6 +98,7 @@ class CorrelatedLDA(PLSA):
     """
 
     _weighs_documents: ClassVar[bool] = False
+    _binds_topics = "how its topics go together"
 
     sides = theta_step = phi_step = None
     partial_fit = not_streamed("it learns from the whole corpus")

@@ -321,6 +321,10 @@ class MultimodalLDA(SidedLDA):
         sides = getattr(self, "sides_", [])[:n_others]
         return [side for side in sides if isinstance(side, OtherCounts)]
 
+    def _forget_sides(self) -> None:
+        """Leave out the names of the other matrices."""
+        self.group_names_ = self.group_names_[:1]
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose matrices are not those of its sides."""
         super()._check_loaded()

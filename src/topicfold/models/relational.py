@@ -183,6 +183,11 @@ class RelationalLDA(SidedLDA):
             counts = self._counts(X, allow_empty=True)
         return weighted(counts, self.word_idf_)
 
+    def _forget_sides(self) -> None:
+        """Leave out the words of the documents that have links."""
+        for name in ("link_words_", "word_idf_", "word_coef_"):
+            self.__dict__.pop(name, None)
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""
         super()._check_loaded()

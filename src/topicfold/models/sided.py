@@ -35,6 +35,10 @@ from topicfold.parts.together import SideData, check_place, check_together
 AnySide = TypeVar("AnySide", bound=Side)
 
 
+class NoSideError(DataError, AttributeError):
+    """A side is gone, and with it its attributes, which `getattr` may ask for."""
+
+
 def of_side(kind: type[Side], name: str, doc: str) -> Any:
     """Return a property of a model: an attribute of its fitted side of a class."""
     return property(lambda model: getattr(model._side(kind), name), doc=doc)
@@ -165,13 +169,16 @@ class SidedModel(LearnedModel):
         """
         return -float(np.log(self.perplexity(X, **side_data)))
 
+    def _forget_sides(self) -> None:
+        """Leave out what is kept beside sides that an edit has left out."""
+
     def _side(self, kind: type[AnySide]) -> AnySide:
         """Return the fitted side of a class."""
         check_is_fitted(self, "components_")
         for side in self.sides_:
             if isinstance(side, kind):
                 return side
-        raise DataError(
+        raise NoSideError(
             f"this {type(self).__name__} no longer has {kind.data}: its topics were "
             "edited. Use the unedited model."
         )

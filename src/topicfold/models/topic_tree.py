@@ -103,6 +103,7 @@ class TopicTree(LearnedModel):
     _open_size = True
     _takes_blocks = False
     _needs_whole_counts = True
+    _binds_topics = "a tree of topics"
     depth: Annotated[int, whole(2, 20)]
     level_prior: Annotated[float, PRIOR]
     topic_word_prior: Annotated[float, PRIOR]

@@ -34,7 +34,7 @@ from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.inputs import Documents
 from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
-from topicfold.editing import forget_sides
+from topicfold.editing import check_unbound, forget_sides
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
 from topicfold.models.base import check_asked
@@ -78,6 +78,8 @@ def updated(
             "new topics are learned beside the old ones, by a model of words alone and "
             "without refit. Leave one out, or fit a new model."
         )
+    if new_topics:
+        check_unbound(old.model)
     if refit and not can_refit(old.model):
         raise DataError(
             f"a {type(old.model).__name__} cannot be fitted again from its own topics: "
