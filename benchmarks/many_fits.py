@@ -3,7 +3,8 @@
 
     TOPICFOLD_CORPORA=DIR python -m benchmarks.many_fits --write
 
-Five numbers of topics, four seeds each. Single fits run with one thread, and with two.
+Five numbers of topics, four seeds each. Single fits run with one thread, as by default,
+and with two.
 """
 
 import argparse
@@ -35,8 +36,9 @@ def said(seconds):
     """Return what the seconds mean."""
     alone, both, together = seconds.values()
     return [
-        f"One fit per thread takes {together / alone:.2f} of the sum of the same fits,"
-        f" and {together / both:.2f} of fits that have both threads to themselves:"
+        f"A loop over `LDA(k).fit(X)` runs on one thread unless `n_jobs` says otherwise:"
+        f" `fit_many` takes {together / alone:.2f} of what that takes. It takes"
+        f" {together / both:.2f} of a loop whose fits have both threads to themselves:"
         f" these are {alone / both:.2f} times as fast as on one, so no arrangement of"
         f" the same passes takes less than {alone / both / THREADS:.2f}. Passes are all"
         " but a few per cent of a fit here, so starts and arrangements have little to"

@@ -19,7 +19,14 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import Ridge
 
-from topicfold import LDA, AuthorTopics, RelationalLDA, SeededLDA, SupervisedLDA
+from topicfold import (
+    LDA,
+    AuthorTopics,
+    FeatureLDA,
+    RelationalLDA,
+    SeededLDA,
+    SupervisedLDA,
+)
 
 RESULTS = Path(__file__).parent / "results" / "sides_planted.md"
 SIZES = ((20, 800), (50, 2000))
@@ -150,6 +157,33 @@ def seeds(rng, phi, n_documents: int) -> Iterator[Row]:
     )
 
 
+def unequal(rng, phi, n_documents: int) -> Iterator[Row]:
+    """Yield how right mixtures and topics are where topics differ in size."""
+    n_topics, seeded = len(phi), len(phi) // 2
+    sizes = 1.0 / np.arange(1, n_topics + 1)
+    theta = rng.dirichlet(0.1 * n_topics * sizes / sizes.sum(), n_documents)
+    X, best = drawn(rng, theta, phi, TOKENS), theta.argmax(axis=1)
+    authors = [[f"{k:03d} {rng.integers(9)}"] for k in best]
+    chosen = {str(k): np.argsort(-phi[k])[[0, 2, 4]].tolist() for k in range(seeded)}
+    common = {"random_state": 0}
+
+    def told(model):
+        order = matched(model.components_, phi)
+        wrong = model.doc_topics_[:, order] - theta
+        alike = likeness(model.components_[order], phi)
+        return f"{np.sqrt((wrong**2).sum(axis=1).mean()):.2f}; {alike:.2f}"
+
+    lda = told(LDA(n_topics, **common).fit(X))
+    for name, model in (
+        ("features", FeatureLDA(n_topics, **common).fit(X, features=theta[:, :3])),
+        ("authors", AuthorTopics(n_topics, **common).fit(X, authors=authors)),
+        ("seeds", SeededLDA(n_topics, seeds=chosen, **common).fit(X)),
+        ("responses", SupervisedLDA(n_topics, **common).fit(X, theta[:, 0])),
+    ):
+        claim = f"unequal topics, {name}: RMSE of mixtures; how alike topics are"
+        yield claim, told(model), lda
+
+
 def main() -> None:
     """Measure, print, and write the page if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -163,7 +197,8 @@ def main() -> None:
         f"and seeds: {TOKENS // 2}), drawn from planted topics of {WORDS_PER_TOPIC} "
         "words for each topic; one draw per line, nothing was chosen on them but the "
         "fewest documents for which seeds teach. Half of the topics have seeds, three "
-        "words each.",
+        "words each. Sizes of unequal topics fall with their rank; their features are "
+        "the shares of three topics, their authors write of one most.",
         "",
         "| topics | documents | what | the side's model | LDA on the same documents |",
         "| --- | --- | --- | --- | --- |",
@@ -172,7 +207,7 @@ def main() -> None:
         rng = np.random.default_rng(n_topics)
         n_words = WORDS_PER_TOPIC * n_topics
         phi = rng.dirichlet(np.full(n_words, 0.05), n_topics)
-        for part in (authors, responses, links, seeds):
+        for part in (authors, responses, links, seeds, unequal):
             for row in part(rng, phi, n_documents):
                 lines.append(
                     f"| {n_topics} | {n_documents} | " + " | ".join(row) + " |"
