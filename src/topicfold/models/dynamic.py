@@ -142,9 +142,7 @@ class DynamicLDA(_TimedLDA):
     ) -> None:
         self._store_parameters(locals())
 
-    def fit(
-        self, X: Any, y: Any = None, *, time: Any = None, **not_taken: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, time: Any = None, **not_taken: Any) -> Self:
         """Learn topics of every slice and the mixtures of the documents.
 
         Parameters
