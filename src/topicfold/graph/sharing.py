@@ -3,13 +3,11 @@
 
 A document d is seen as ``x_d + λ/n Σ_e x_e`` over its n nearest documents e, by their
 places (``graph.walks``); of the sum, only words that at least two of them have. λ
-follows the length of the texts: the neighbours of a document are worth about
+follows the length of the texts: the neighbours of a short one are worth about
 `SHARED_TOKENS` words, and at most three times as many as its own. That is what predicts
-held-out words best: of simulated texts of any length and of real ones, with vectors
-that tell all of their topics and with those that tell half. With more, documents of few
-words become their neighbourhood. In longer texts whose words agree with those of their
-neighbours (below) these are worth `LONG_TOKENS`, and `LONG_WEIGHT` at most: main topics
-then agree more with classes.
+held-out words best, in simulated and in real texts, with vectors that tell all topics
+apart and with those that tell half. The neighbours of a longer text, of `SHORT_TEXT`
+words or more, are worth `LONG_TOKENS`, or `LONG_WEIGHT` of its own.
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -18,10 +16,9 @@ the neighbours' words are asked how well they predict those of a document,
 
 with y_d their word frequencies and p those of the corpus, in nats per token. The
 agreement is the gain less that of as many documents drawn at random. Where it is below
-`LEAST_AGREEMENT` (a quarter of it for texts of fewer than `SHORT_TEXT` words, which say
-less themselves), λ falls with it, words count that at least four neighbours have, and
-topics start from words alone. A λ below `LEAST_WEIGHT` is zero: of very long texts no
-counts are shared.
+`LEAST_AGREEMENT`, topics start from words alone, and no counts are shared. Short texts
+say less themselves: a quarter of it is enough, and below that λ falls with it. A λ
+below `LEAST_WEIGHT` is zero: of very long texts no counts are shared.
 """
 
 from __future__ import annotations
@@ -45,16 +42,15 @@ from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 
 # Chosen by benchmarks/results/embeddings.md, which says on what.
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
-# The same in longer texts whose words agree with those of their neighbours.
+# The same in longer texts.
 LONG_TOKENS, LONG_WEIGHT = 40.0, 0.35
 # Mean words of a text below which it is short, and says less itself: the share of
 # `LEAST_AGREEMENT` that is asked of it.
 SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
 # A smaller weight changes little and costs as much: it becomes zero.
 LEAST_WEIGHT = 0.05
-# Neighbours that must have a word, where their words agree with a document's own and
-# where they do not; all words count of fewer than `FEW` neighbours.
-SHARED_BY, SHARED_BY_OTHERS, FEW = 2, 4, 5
+# Neighbours that must have a word; all words count of fewer than `FEW` neighbours.
+SHARED_BY, FEW = 2, 5
 # Nats per token, the neighbours' share of a prediction, and documents that are asked.
 LEAST_AGREEMENT, PREDICTED_SHARE, ASKED = 0.4, 0.2, 1000
 BLOCK = 4096  # documents whose sums are made at once
@@ -64,8 +60,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     """Counts of documents with those of the documents nearest by embedding.
 
     A document is seen as its own counts and, `weight` times, the mean counts of its
-    nearest documents, of which words of few neighbours are left out: short texts then
-    share words with texts that say the same in other words.
+    nearest documents, of which words of a single neighbour are left out: short texts
+    then share words with texts that say the same in other words.
 
     Parameters
     ----------
@@ -73,8 +69,9 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         Documents that a document shares counts with.
     weight : float or None, default=None
         How much their mean counts, beside the document's own counts. None is
-        12 / the mean length of the documents, at most 3; less where the neighbours'
-        words do not agree with a document's own; 0 if that is below 0.05.
+        12 / the mean length of the documents, at most 3; from 40 words on 40 / the
+        mean length, at most 0.35. Less where the neighbours' words do not agree with a
+        document's own, in longer texts 0; 0 too if it is below 0.05.
 
     Attributes
     ----------
@@ -132,12 +129,11 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return self._joined(counts, near)
 
     def _rule(self) -> float:
-        length = max(self._length, 1e-300)
-        most = SHARED_TOKENS / length
-        if self.agrees and not self.short:
-            most = max(most, min(LONG_WEIGHT, LONG_TOKENS / length))
-        weight = min(MOST_WEIGHT, most)
-        weight *= min(1.0, max(self.agreement_, 0.0) / self._least)
+        length, share = max(self._length, 1e-300), self.agreement_ / self._least
+        if self.short:
+            weight = min(MOST_WEIGHT, SHARED_TOKENS / length) * min(1.0, share)
+        else:
+            weight = min(LONG_WEIGHT, LONG_TOKENS / length) * (share >= 1)
         return weight if weight >= LEAST_WEIGHT else 0.0
 
     @property
@@ -227,8 +223,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         # Of the same structure, as both are products of the same two structures.
         n_having = graph @ training.sign()
         many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
-        least = SHARED_BY if self.agrees else SHARED_BY_OTHERS
-        total.data[many & (n_having.data < least)] = 0
+        total.data[many & (n_having.data < SHARED_BY)] = 0
         shares = self.weight_ / np.maximum(n_joined, 1)
         total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
         total.eliminate_zeros()
