@@ -456,6 +456,7 @@ BAD = [
     ("~ x", {"topics": 3}, "topics are 0 to 2"),
     ("~ x", {"topics": "sea"}, "there is no topic 'sea'"),
     ("~ x", {"topics": "0 + 1 + 2"}, "same weight"),
+    ("~ x", {"topics": "1 - 1"}, "'1 - 1' has a topic twice"),
     ("~ x", {"topics": []}, "topics is empty"),
     ("~ x", {"method": "magic"}, "method is 'magic'"),
     ("~ x", {"n_draws": 1}, "n_draws"),

@@ -73,6 +73,8 @@ def _expression(given: Any, names: Sequence[str]) -> dict[int, float]:
         if parts and re.fullmatch(r"\s*\d+(\s*[+-]\s*\d+)*\s*", given):
             signs = [(-1.0 if sign == "-" else 1.0) for sign, _ in parts]
             numbers = [_number(int(number), names) for _, number in parts]
+            if len(set(numbers)) < len(numbers):
+                raise DataError(f"{given!r} has a topic twice. Name each topic once.")
             return dict(zip(numbers, signs, strict=True))
     return {_number(given, names): 1.0}
 
