@@ -36,7 +36,7 @@ def said(seconds):
     """Return what the seconds mean."""
     alone, both, together = seconds.values()
     return [
-        f"A loop over `LDA(k).fit(X)` runs on one thread unless `n_jobs` says otherwise:"
+        "A loop over `LDA(k).fit(X)` runs on one thread unless `n_jobs` says otherwise:"
         f" `fit_many` takes {together / alone:.2f} of what that takes. It takes"
         f" {together / both:.2f} of a loop whose fits have both threads to themselves:"
         f" these are {alone / both:.2f} times as fast as on one, so no arrangement of"
