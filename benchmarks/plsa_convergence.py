@@ -30,6 +30,7 @@ CORPORA = (
 PLAIN, EXTRAPOLATED = 1000, 200
 OTHERS = "OrthogonalPLSA", 'LDA(algorithm="variational")'
 OTHERS_K, OTHERS_PASSES = 20, 200
+OTHERS_CORPORA = "oh10", "ap_blei", "short_searchsnippets"
 PAGE, HEADING = "plsa_convergence.md", "## Other algorithms"
 
 
@@ -176,7 +177,7 @@ def page(records, n_documents):
 def main() -> None:
     """Measure, print a line after each corpus and K, write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", nargs="+", default=CORPORA)
+    parser.add_argument("--corpus", nargs="+")
     parser.add_argument("-k", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--documents", type=int, default=1500)
     parser.add_argument("--write", action="store_true", help="write the page")
@@ -189,7 +190,7 @@ def main() -> None:
     if options.others:
         lines = []
         for model in OTHERS:
-            for name in options.corpus:
+            for name in options.corpus or OTHERS_CORPORA:
                 lines.append(other(name, model, options.documents, 0))
                 print(lines[-1], flush=True)
         if options.write:
@@ -197,7 +198,7 @@ def main() -> None:
             path.write_text(first + "\n" + text, "utf-8")
         return
     records = []
-    for name in options.corpus:
+    for name in options.corpus or CORPORA:
         for k in options.k:
             records.append(measure(name, k, options.documents, 0))
             print(line(records[-1]), flush=True)
