@@ -363,9 +363,10 @@ vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups, d
 snippets; bbc and speeches had no part in it.
 
 Newsgroups with 20 topics have a C_v of .04 and an NPMI of .02 less with embeddings than
-without. With neighbours worth 12 words in place of 40 C_v is .02 less, and NMI .02; more
-passes cost NMI too. Topics of the unshared counts at fixed mixtures changed C_v by less
-than .01 on dblp, and lowered it and NPMI on snippets.
+without. With neighbours worth 12 words in place of 40 C_v is .02 less, and NMI falls by
+.02; more passes cost NMI too. Topics of the unshared counts at fixed mixtures changed
+C_v by less than .01 on dblp, and lowered it and NPMI on snippets.
+
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 
 snippets: web search; newsgroups: subject and body; panglee: film reviews by rating;
