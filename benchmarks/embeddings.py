@@ -14,9 +14,9 @@ tf-idf and, where they are installed, BERTopic (UMAP and k-means), KeyNMF and Se
 of Turftopic, and FASTopic. CPU seconds of a fit, without the encoder of documents.
 ``--labels``: classes from 5, 10 and 20 labels for each. ``--descriptions``: classes
 from their names alone. ``--planted``: errors of mixtures of simulated texts, where
-vectors see all topics or some of them. ``--scale N`` measures one fit of N drawn
-documents with 384 dimensions. What is measured is a line of ``embeddings.jsonl`` and is
-not measured again.
+vectors see all topics or some. ``--scale N`` measures one fit of N drawn documents with
+384 dimensions. What is measured is a line of ``embeddings.jsonl`` and is not measured
+again.
 """
 
 import argparse
@@ -348,8 +348,8 @@ Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic 
 and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
 FASTopic were run on snippets alone, as they took long here; their seconds include
 encoding the words. SetFit was not run. Rows of k-means, NMF, BERTopic, KeyNMF,
-SensTopic and FASTopic, few labels, docs and many documents are of an earlier version
-of the library; vectors and texts are the same.
+SensTopic, FASTopic and LTM, few labels, docs and many documents are of an earlier
+version of the library; vectors and texts are the same.
 
 Walks were chosen on snippets, tweets, speeches and dblp; the words that neighbours are
 worth (`SHARED_TOKENS`) on held-out words and NMI of snippets, tweets and dblp and on
@@ -362,10 +362,11 @@ these choices; the draws of simulated texts below do. How much words count besid
 vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups, dblp and
 snippets; bbc and speeches had no part in it.
 
-Newsgroups with 20 topics have a C_v of .04 and an NPMI of .02 less with embeddings
-than without. With neighbours worth 12 words in place of 40 C_v is .02 less, and NMI
+Newsgroups with 20 topics have a C_v of .04 and an NPMI of .02 less with embeddings than
+without. With neighbours worth 12 words in place of 40 C_v is .02 less, and NMI falls by
 .02; more passes cost NMI too. Topics of the unshared counts at fixed mixtures changed
 C_v by less than .01 on dblp, and lowered it and NPMI on snippets.
+
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 
 snippets: web search; newsgroups: subject and body; panglee: film reviews by rating;

@@ -410,7 +410,8 @@ class TopicModel(
         topics = initial_topics(counts, *options, places=places)
         by_clusters = isinstance(init, str) and init == "clusters"
         self._from_places = places is not None and not isinstance(init, str)
-        if places is None or not by_clusters:
+        # Graph models, whose counts are not shared, are better from clusters of places.
+        if sharing is None or places is None or not by_clusters:
             return topics
         rng.set_state(state)
         by_words = initial_topics(counts, *options)
