@@ -16,7 +16,7 @@ from topicfold.learn.rearranging import (
     sample_of,
     swapped_topics,
 )
-from topicfold.parts.moves import moved_shares, moved_values
+from topicfold.parts.steps import moved_shares, moved_values
 from topicfold.phi import OtherCounts, Seeds
 from topicfold.theta import AuthorPriors, Authors
 

@@ -304,7 +304,7 @@ def test_arrays_of_another_form_do_not_reach_the_kernels(tmp_path, counts, name,
     bundle = read_bundle(file)
     arrays = {**bundle.arrays, name: value}
     write_bundle(file, kind=bundle.kind, arrays=arrays, meta=bundle.meta)
-    with pytest.raises(ModelFileError, match=f"damaged .{name} has"):
+    with pytest.raises(ModelFileError, match=rf"damaged .{name} (does not have|has)"):
         fit(tmp_path / "state", counts)
 
 

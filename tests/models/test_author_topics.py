@@ -108,7 +108,7 @@ def test_an_unknown_author_has_the_mixture_of_the_prior(written):
     model = AuthorTopics(4, doc_topic_prior=alpha, strict=True, **FEW).fit(
         X, authors=names
     )
-    with pytest.warns(DataWarning, match="not know the author 'Nobody'"):
+    with pytest.warns(DataWarning, match="no documents by 'Nobody'"):
         found = model.transform(X[:2], authors=[["Nobody"], ["author 01", "Nobody"]])
     np.testing.assert_allclose(found[0], alpha)
     np.testing.assert_allclose(

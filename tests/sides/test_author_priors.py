@@ -123,7 +123,7 @@ def test_unknown_authors_and_those_of_one_document(written):
     once = [["only here"], *names[1:]]
     model = AuthorTopics(4, **FEW).fit(X, authors=once)
     side = model.sides_[0]
-    with pytest.warns(DataWarning, match="not know the author 'Nobody'"):
+    with pytest.warns(DataWarning, match="no documents by 'Nobody'"):
         found = model.expected_topics([["Nobody"], None, ["only here"]])
     np.testing.assert_allclose(found[:2], [side.mean_, side.mean_])
     # An author of one document is between it and the mean of all.

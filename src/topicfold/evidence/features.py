@@ -45,9 +45,8 @@ from topicfold.evidence.design import (
     learn_columns,
 )
 from topicfold.exceptions import DataError
-from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.sides import Side
-from topicfold.parts.steps import Context
+from topicfold.parts.steps import Context, Move, moved_shares
 
 Matrix = NDArray[np.float64]
 # Passes between two regressions.

@@ -45,17 +45,18 @@ from topicfold.exceptions import DataError
 from topicfold.learn.loop import EM_FLOOR, Extrapolation, Point
 from topicfold.learn.priors import alpha_from_documents
 from topicfold.learn.rearranging import AT, Sample, swapped_topics
-from topicfold.parts.moves import Move, moved_shares
 from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
     Context,
+    Move,
     PhiStep,
     Step,
     ThetaStep,
     documents_value,
     is_plain,
     learn_from_documents,
+    moved_shares,
     prepare_step,
     step_back,
     topics_value,

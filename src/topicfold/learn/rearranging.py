@@ -27,7 +27,7 @@ from scipy import sparse
 from topicfold.core.counts import token_words
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
-from topicfold.parts.moves import Move
+from topicfold.parts.steps import Move
 
 Vector = NDArray[np.float64]
 # Passes before which topics are looked at.

@@ -29,9 +29,8 @@ from topicfold.engine.protocol import (
     to_numpy,
 )
 from topicfold.exceptions import DataError
-from topicfold.parts.moves import Move, moved_shares, moved_values
 from topicfold.parts.sides import Side, learn_from
-from topicfold.parts.steps import ThetaStep
+from topicfold.parts.steps import Move, ThetaStep, moved_shares, moved_values
 from topicfold.parts.together import (
     Precomputed,
     RowData,

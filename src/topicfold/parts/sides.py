@@ -52,8 +52,7 @@ from numpy.typing import NDArray
 from topicfold.core.counts import simplex_problems
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.parts.moves import Move
-from topicfold.parts.steps import Context, Part
+from topicfold.parts.steps import Context, Move, Part
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
 Vector = NDArray[np.float64]

@@ -28,8 +28,7 @@ from scipy import sparse
 
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.parts.moves import Move, moved_shares
-from topicfold.parts.steps import Context
+from topicfold.parts.steps import Context, Move, moved_shares
 from topicfold.theta.authors import Authors
 
 Matrix = NDArray[np.float64]
