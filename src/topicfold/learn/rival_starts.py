@@ -35,8 +35,8 @@ def lead(
     Examples
     --------
     >>> X = sparse.csr_matrix([[3.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 3.0]])
-    >>> mixed = np.array([[0.5, 0.1, 0.3, 0.1], [0.2, 0.3, 0.2, 0.3]])
-    >>> lead(X, np.array([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]), mixed) > 0.05
+    >>> apart = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> lead(X, apart, np.full((2, 4), 0.25)) > 0.05
     True
     """
     step = -(-counts.shape[0] // SAMPLE)
