@@ -6,8 +6,8 @@ the other, again and again. Of the first pass, the second and so on, the shortes
 counts, and these are added: so a busy machine does little harm. Starts are given, and
 no fit has converged::
 
-    git worktree add /tmp/before e5922eb
-    python -m benchmarks.passes --before /tmp/before/src
+    git worktree add ../before e5922eb
+    python -m benchmarks.passes --before ../before/src
 
 It fails where a pass takes longer than 1 / 0.97 times what it took before.
 """
