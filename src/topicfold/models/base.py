@@ -66,8 +66,7 @@ from topicfold.exceptions import (
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
-from topicfold.learn.initial import initial_topics
-from topicfold.learn.rival_starts import LEAST_LEAD, lead
+from topicfold.learn.initial import LEAST_LEAD, initial_topics, lead
 from topicfold.parts.steps import ThetaStep
 from topicfold.parts.tables import side_tables
 from topicfold.topic_data import TopicData
