@@ -34,7 +34,7 @@ from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.inputs import Documents
 from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
-from topicfold.editing import check_unbound, forget_sides
+from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
 from topicfold.models.base import check_asked
@@ -277,7 +277,7 @@ def _add_topics(grown: Any, added: Any, n_new: int) -> None:
         grown.topic_names_ = [*names, *[""] * n_new]
     entry = {"action": "grow", "n_topics": n_new}
     grown.edits_ = [*getattr(grown, "edits_", ()), entry]
-    grown.set_params(n_components=n_old + n_new)
+    set_size(grown)
 
 
 def word_gains(
