@@ -9,7 +9,7 @@ from sklearn.base import clone
 from step_support import StickTheta
 
 import topicfold
-from topicfold import FSTM, LDA, PLSA, AuthorTopics, GibbsLDA, TwoPhase
+from topicfold import FSTM, LDA, PLSA, AuthorTopics, DynamicLDA, GibbsLDA, TwoPhase
 from topicfold.core.numbering import topic_numbers
 from topicfold.editing import (
     apply_edits,
@@ -272,6 +272,20 @@ def test_an_edited_model_of_any_kind_is_saved_and_loaded_or_refused(name, tmp_pa
         n_topics = len(edited.components_)
         assert loaded.topic_data().n_topics == edited.topic_data().n_topics == n_topics
         loaded.topic_data().records()
+
+
+def test_shares_of_slices_are_gone_after_an_edit(X, tmp_path):
+    time = 2000 + np.arange(X.shape[0]) % 5
+    model = DynamicLDA(4, max_iter=3, random_state=0).fit(X, time=time)
+    assert model.prevalence_.shape == (5, 4)
+    with pytest.warns(DataWarning, match="the edited model uses words alone"):
+        edited = merge_topics(model, [0, 2])
+    edited.save(tmp_path / "edited")
+    for one in (edited, topicfold.load(tmp_path / "edited")):
+        with pytest.raises(DataError, match="no longer has time: its topics were edit"):
+            one.prevalence_  # noqa: B018
+        with pytest.raises(DataError, match="its topics before they were edited"):
+            one.transform(X, time=time)
 
 
 EDITS = {
