@@ -34,8 +34,7 @@ from topicfold import PLSA
 from topicfold.engine.cuda.engine import CudaEngine
 from topicfold.engine.protocol import OwnShare
 from topicfold.infer.frank_wolfe import frank_wolfe
-from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner, Variational
 from topicfold.parts.steps import (
     Context,
     PhiStep,

@@ -18,8 +18,7 @@ from topicfold.corpus.blocks import BlockMatrix
 from topicfold.engine import make_engine
 from topicfold.engine.cuda.streaming import Plan, StreamedEngine, plan_blocks, spread
 from topicfold.engine.cuda.transfer import CudaPort
-from topicfold.learn.lda import Cvb0
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner
 from topicfold.parts.steps import PhiStep, ThetaStep
 
 COPIED = 2**30

@@ -43,7 +43,7 @@ DOCUMENTS = 600
 WORDS = 500
 TOPIC_PRIOR = 0.1
 SPREAD, EFFECT = 1.5, 0.8
-# Real corpora: those that the rules of `learn/lda` were tried on, and others.
+# Real corpora: those that the rules of CVB0 were tried on, and others.
 TRIED = (
     *("ap_blei", "oh10", "bbc_news_octis", "short_tweet"),
     *("wap", "la1s", "reuters21578_dengcai", "20news_rennie_61188"),

@@ -86,10 +86,12 @@ TESTS = {
     "learn/callbacks.py": "loop resume",
     "learn/fstm.py": f"fstm loop {GOLDEN}",
     "learn/initial.py": f"online plsa lda spare_topics {GOLDEN}",
-    "learn/lda.py": f"loop lda priors online {SIDED} {GOLDEN} {NEVER_FALLS}",
     "learn/medlda.py": f"margin_dual medlda {GOLDEN}",
     "learn/online.py": f"online resume lda fstm {GOLDEN}",
-    "learn/learner.py": f"plsa loop step_contract graph_steps {GOLDEN} {NEVER_FALLS}",
+    "learn/learner.py": (
+        f"plsa lda priors online loop step_contract graph_steps {SIDED} {GOLDEN} "
+        f"{NEVER_FALLS}"
+    ),
     "learn/priors.py": "priors lda",
     "learn/resume.py": "resume",
     "parts/side_rows.py": f"{SIDED} labels features response links seeds supervised",

@@ -96,8 +96,7 @@ def line(r):
 def other(name, model, n_documents, seed):
     """Return the line of a corpus and one of `OTHERS`."""
     from topicfold import LDA, OrthogonalPLSA
-    from topicfold.learn.lda import Variational
-    from topicfold.learn.learner import Learner
+    from topicfold.learn.learner import Learner, Variational
 
     train = held_out(*load(name), n_documents, seed)[0]
 

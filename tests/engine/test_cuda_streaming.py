@@ -25,8 +25,7 @@ from topicfold.engine.cuda.streaming import (
 )
 from topicfold.engine.cuda.transfer import Record, narrowed, visit_blocks
 from topicfold.exceptions import DataError
-from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner, Variational
 from topicfold.parts import Context
 from topicfold.parts.steps import prepare_step
 from topicfold.phi import DirichletPhi, PhiStep

@@ -12,8 +12,7 @@ from topicfold.engine import make_engine
 from topicfold.engine.kernels import LEAST_PART
 from topicfold.learn import learner, run_em
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import Variational
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Learner, Variational
 from topicfold.learn.loop import (
     EM_FLOOR,
     MOST,

@@ -24,8 +24,7 @@ from topicfold.learn import (
     run_em,
 )
 from topicfold.learn.fstm import BlockedFstm, InferenceOptions
-from topicfold.learn.lda import Cvb0
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner
 from topicfold.learn.loop import _has_settled
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.supervised import choose_weight

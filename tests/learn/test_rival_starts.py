@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from topicfold.learn import rival_starts
-from topicfold.learn.rival_starts import lead
+from topicfold.learn import initial
+from topicfold.learn.initial import lead
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_sample_tells_as_much(corpus, monkeypatch):
     X, topics = corpus
     mixed = topics[[0, 1, 2, 2]] + 0.5 * topics[[1, 0, 3, 3]]
     whole = lead(X, topics, mixed)
-    monkeypatch.setattr(rival_starts, "SAMPLE", 100)
+    monkeypatch.setattr(initial, "RIVAL_DOCUMENTS", 100)
     assert lead(X, topics, mixed) == pytest.approx(whole, rel=0.3)
 
 

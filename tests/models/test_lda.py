@@ -17,8 +17,7 @@ from topicfold.evidence import Features
 from topicfold.exceptions import DataError, EmptyDocumentWarning, UnsettledWarning
 from topicfold.learn import initial
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner, Variational
 from topicfold.models.lda import default_topic_word_prior, frequent_words
 from topicfold.phi import DirichletPhi, OrthogonalPhi
 

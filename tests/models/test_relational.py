@@ -8,7 +8,7 @@ import topicfold
 from topicfold import LDA, RelationalLDA
 from topicfold.evidence import Links, Response
 from topicfold.exceptions import DataError, DataWarning
-from topicfold.learn.lda import Cvb0
+from topicfold.learn.learner import Cvb0
 from topicfold.models.relational import WEIGHTS
 
 

@@ -3,8 +3,7 @@
 
 import pytest
 
-from topicfold.learn.lda import Cvb0
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Cvb0, Learner
 
 
 @pytest.fixture

@@ -24,8 +24,7 @@ from topicfold.graph.embedding import refuse_data
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback, run_em
 from topicfold.learn.initial import initial_topics
-from topicfold.learn.lda import LeftOut
-from topicfold.learn.learner import Learner
+from topicfold.learn.learner import Learner, LeftOut
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import contrasting_words
 from topicfold.models.base import PRIOR, already_warned

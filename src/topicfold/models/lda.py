@@ -18,8 +18,7 @@ from topicfold.core.typing import Array
 from topicfold.engine import Link
 from topicfold.exceptions import DataError, UnsettledWarning
 from topicfold.learn import Callback
-from topicfold.learn.lda import Cvb0, Variational
-from topicfold.learn.learner import OWN_WORD_SHARE, Learner
+from topicfold.learn.learner import OWN_WORD_SHARE, Cvb0, Learner, Variational
 from topicfold.learn.online import (
     OnlineFit,
     OnlineLearner,
