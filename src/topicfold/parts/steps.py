@@ -207,7 +207,8 @@ class Part(FittedAttributes, BaseEstimator):
     def check(self, data: Any, context: Any) -> Any:
         """Return the data of documents, checked: rows that can be sliced.
 
-        In a fit it may set attributes (names, classes).
+        In a fit it may set attributes (names, classes). In `transform`, a θ-step's is
+        called with None where no data were given, a side's is not called.
         """
         return data
 
