@@ -17,7 +17,7 @@ in the objective    ``value``                 ``value``           ``value``
 
 What a part has learned are its attributes that end in ``_``: they are saved with the
 model, and a fit goes on from them. `transform` calls the same methods but for `learn`.
-The guides to models and to sides (``docs/guide/which_model.md``, ``sides.md``) have
+The guides to models and to sides (``docs/guide/which_model.md``, ``docs/guide/sides.md``) have
 parts written from outside, ``tests/step_support.py`` correlated topics.
 """
 

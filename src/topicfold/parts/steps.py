@@ -23,7 +23,7 @@ need not be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -332,8 +332,8 @@ class ThetaStep(Step):
         """Whether what is learned still changes."""
         return False
 
-    def _check_fitted(self, n_topics: int) -> None:
-        """Refuse a loaded step that is not that of a model of this size."""
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a loaded step that is not that of a model of these sizes."""
 
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Return new rows of any positive scale from expected counts N_dk.
