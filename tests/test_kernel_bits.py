@@ -26,6 +26,7 @@ EXEMPT = {
     "infer_documents": "counts whole numbers",
     "pull_together": "random numbers, one after another",
     "select_words": "stores at a place that it counts: one element after another",
+    "sample_sides": "random numbers, one after another",
     "sweep_tree": "stores the running sum: one element after another",
     "sweep_documents": "one array only: nothing to guard",
 }

@@ -27,7 +27,7 @@ class DeviceError(TopicfoldError, RuntimeError):
 
 
 class EmptyDocumentWarning(UserWarning):
-    """Some documents have no known word; they get the uniform topic mixture."""
+    """Some documents have no known word; they get what is expected without words."""
 
 
 class FitInterruptedWarning(UserWarning):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Documents as people have them in Python: frames of any library, AnnData, lists."""
 
+from decimal import Decimal
 from types import SimpleNamespace
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -104,6 +106,43 @@ def test_a_frame_of_pandas_with_a_name_twice_and_with_its_own_na():
     assert as_documents(frame.convert_dtypes()).labels == ["x", ""]
     with pytest.raises(DataError, match="has no rows"):
         as_documents(frame[:0])
+
+
+CELLS = {
+    "nullable integers": (["Int64", [1, None, 3]], ["1", "", "3"]),
+    "nullable floats": (["Float32", [1.5, None, 3]], ["1.5", "", "3.0"]),
+    "nullable truth": (["boolean", [True, None, False]], ["True", "", "False"]),
+    "numbers of NumPy": (
+        ["object", [np.int64(1), np.float32(2.5), np.bool_(1)]],
+        ["1", "2.5", "True"],
+    ),
+    "decimals": (["object", [Decimal("1.5"), None, Decimal(2)]], ["1.5", "", "2"]),
+    "months": (["period[M]", ["2001-01", None, "2001-03"]], ["2001-01", "", "2001-03"]),
+    "ids": (
+        ["object", [UUID(int=1), None, UUID(int=2)]],
+        [f"{UUID(int=1)}", "", f"{UUID(int=2)}"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_values_of_pandas_are_read_whatever_their_type(kind):
+    pandas = pytest.importorskip("pandas")
+    (dtype, values), expected = CELLS[kind]
+    frame = pandas.DataFrame({"text": TEXTS, "v": pandas.Series(values, dtype=dtype)})
+    assert as_documents(frame, columns={"label": "v"}).labels == expected
+    assert as_documents(frame, columns={"time": "v"}).times == expected
+    assert as_documents(frame, columns={"extra": ["v"]}).extra == {"v": expected}
+
+
+def test_several_values_in_a_cell_are_joined_or_refused():
+    pandas = pytest.importorskip("pandas")
+    several = [np.array(["Ann", "Bo"], dtype=object), ("Cy",), {"Di", "Ann"}]
+    frame = pandas.DataFrame({"text": TEXTS, "by": several, "size": [{"words": 2}] * 3})
+    found = as_documents(frame, columns={"extra": ["by"]}).extra
+    assert found == {"by": ["Ann; Bo", "Cy", "Ann; Di"]}
+    with pytest.raises(DataError, match='row 0: the field "size" is an object'):
+        as_documents(frame, columns={"extra": ["by", "size"]})
 
 
 def test_arrays_of_arrow_are_lists_of_texts():

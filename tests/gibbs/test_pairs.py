@@ -14,7 +14,6 @@ from topicfold.gibbs.pairs import (
     word_evidence,
     worth_of_pairs,
 )
-from topicfold.gibbs.pairs import _size_evidence as size_evidence
 
 
 def drawn_tokens(phi, theta, length, seed=0):
@@ -49,31 +48,35 @@ def test_evidence_is_that_of_the_formula():
         [np.bincount(sides[a:b], minlength=4) for a, b in pairwise(doc_ptr)]
     )
     alpha, eta = np.array([0.3, 0.5, 0.2, 0.9]), 0.07
-    found = np.zeros(2)
-    word_evidence(counts, gammaln(np.arange(61) + eta) - gammaln(eta), found)
-    document_evidence(doc_ptr, sides.astype(np.int32), alpha, found)
-    found -= size_evidence(counts, eta)
+    table = gammaln(np.arange(61) + eta) - gammaln(eta)
+    document = np.repeat(np.arange(4), np.diff(doc_ptr)).astype(np.int32)
     for g in range(2):
-        own = slice(2 * g, 2 * g + 2)
+        own, of_pair = slice(2 * g, 2 * g + 2), sides // 2 == g
+        found = word_evidence(np.ascontiguousarray(counts[:, own]), table)
+        side = (sides[of_pair] % 2).astype(np.int8)
+        found += document_evidence(document[of_pair], side, alpha[own])
         two = log_evidence(counts[:, own], alpha[own], eta, documents[:, own])
         both = (a[:, own].sum(axis=1, keepdims=True) for a in (counts, documents))
         n, rows = both
         one = log_evidence(n, alpha[own].sum(keepdims=True), eta, rows)
-        assert found[g] == pytest.approx(two - one)
+        # What totals say is added by the caller.
+        totals = np.r_[counts[:, own].sum(axis=0), n.sum()] + 7 * eta
+        of_totals = gammaln(totals[:2]).sum() - gammaln(totals[2]) - gammaln(7 * eta)
+        assert found - of_totals == pytest.approx(two - one)
 
 
 def test_sides_are_drawn_by_their_posterior():
     """Two tokens, each side of each: 4 states, whose frequencies are exact."""
     words = np.array([0, 1], dtype=np.int32)
-    doc_ptr, alpha, eta = np.array([0, 2]), np.array([0.6, 0.3]), 0.5
-    sides, seen = np.array([0, 1], dtype=np.int32), np.zeros(4)
+    alpha, eta = np.array([0.6, 0.3]), 0.5
+    documents, places = np.zeros(2, np.int32), np.arange(2, dtype=np.int32)
+    sides, seen = np.array([0, 1], dtype=np.int8), np.zeros(4)
     counts = np.zeros((2, 2), dtype=np.int32)
     np.add.at(counts, (words, sides), 1)
     n_sweeps = 6000
     for sweep in range(n_sweeps):
-        plan = words, sides, alpha, eta, 7, sweep, False
-        totals = counts.sum(axis=0)
-        sample_sides(doc_ptr, *plan, counts, totals, np.zeros(1))
+        plan = alpha, eta, 7, sweep, False, counts, counts.sum(axis=0)
+        sample_sides(words, documents, places, sides, *plan)
         seen[2 * sides[0] + sides[1]] += 1
     expected = []
     for a in range(2):
@@ -107,8 +110,9 @@ def test_halves_of_a_mixed_topic_are_its_parts():
     mixed = np.minimum(tokens.topics, 1).astype(np.int32)  # topics 1 and 2 in one
     found = halves(tokens._replace(topics=mixed), np.array([0.3, 0.6]), 0.1, 0)
     assert found.worth[1] > 0 > found.worth[0]
-    assert found.counts.sum() == len(mixed)
-    shares = found.counts[:, 2:] / found.counts[:, 2:].sum(axis=0)
+    counts = found.counts(1)
+    assert found.counts(0).sum() + counts.sum() == len(mixed)
+    shares = counts / counts.sum(axis=0)
     likeness = np.corrcoef(phi[1:], shares.T)[:2, 2:]
     assert max(np.trace(likeness), np.trace(likeness[::-1])) > 1.8
 
@@ -119,5 +123,19 @@ def test_topics_of_tokens_are_drawn_from_fixed_topics():
     words = np.array([0, 1, 1, 0], dtype=np.int32)
     found = np.zeros(4, dtype=np.int32)
     alpha = np.full(2, 0.5, dtype=np.float32)
-    draw_tokens(np.array([0, 3, 4]), words, rows, alpha, 0, (0, 2), found)
+    draw_tokens(0, 2, np.array([0, 3, 4]), words, rows, alpha, 0, (0, 2), found)
     np.testing.assert_array_equal(found, words)
+
+
+def test_threads_change_no_bit():
+    rng = np.random.default_rng(4)
+    phi, alpha = rng.dirichlet(np.full(80, 0.1), size=6), np.full(6, 0.3)
+    tokens = drawn_tokens(phi, rng.dirichlet(alpha, size=60), 30)
+    pairs = np.array([[0, 1], [5, 2]])
+    for found in (
+        [halves(tokens, alpha, 0.1, 0, threads) for threads in (1, 3)],
+        [worth_of_pairs(tokens, pairs, alpha, 0.1, 0, threads) for threads in (1, 3)],
+    ):
+        one, three = found
+        np.testing.assert_array_equal(one.worth, three.worth)
+        np.testing.assert_array_equal(one.tokens.sides, three.tokens.sides)

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from topicfold import Topics, load
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
+from topicfold.session.fitting import label_texts
 
 LAND = ["fox", "wood", "deer", "tree", "hill"]
 SEA = ["fish", "wave", "boat", "sand", "gull"]
@@ -95,3 +96,28 @@ def test_texts_in_two_languages_by_their_columns(tmp_path):
     assert (mixed.argmax(axis=1) == own.argmax(axis=1)).all()
     with pytest.raises(DataError, match="no language 'fr'"):
         again.transform(table.assign(fr="x"), text="en", language="fr")
+
+
+GAP = float("nan")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1, None, -1],
+        np.array([0.0, 1.0, GAP, -1.0]),
+        pd.Series([0, 1, None, -1], dtype="Int64"),
+        np.ma.array([0, 1, 5, -1], mask=[False, False, True, False]),
+        ["0", "1", "", None],
+    ],
+    ids=["list", "floats", "pandas", "masked", "texts"],
+)
+def test_unknown_labels_are_those_of_the_models(labels):
+    assert label_texts(labels, 4) == ["0", "1", "", ""]
+
+
+def test_a_label_of_minus_one_that_looks_like_a_class_is_said():
+    with pytest.warns(DataWarning, match="-1 means unknown, but it looks like a class"):
+        found = label_texts([-1, 0, 1] * 4, 12)
+    assert found == ["", "0", "1"] * 4
+    assert label_texts([0.5, 1.5, None], 3) == ["0.5", "1.5", ""]

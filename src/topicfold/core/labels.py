@@ -83,9 +83,8 @@ def class_numbers(
             "whole numbers or names."
         )
     classes, codes[known] = np.unique(found, return_inverse=True)
-    if unknown_label is None and classes.dtype.kind in "iuf":
-        n_minus = sum(_is_minus_one(label) for label in labels)
-        _warn_of_a_lost_class(n_minus, classes, np.bincount(codes[known]), name)
+    if unknown_label is None:
+        warn_of_a_lost_class(labels, values, name)
     if unknown_label is None and classes.dtype.kind == "U":
         _warn_of_a_written_gap(classes, np.bincount(codes[known]), name)
     return codes, classes
@@ -110,10 +109,12 @@ def _is_minus_one(label: Any) -> bool:
     return isinstance(label, Real) and label == -1
 
 
-def _warn_of_a_lost_class(
-    n_minus: int, classes: NDArray[Any], counts: NDArray[np.int64], name: str
-) -> None:
+def warn_of_a_lost_class(labels: list[Any], known: list[Any], name: str) -> None:
     """Say that -1 looks like a class: it is as common as one, or not alone below 0."""
+    if not known or not all(isinstance(label, Real) for label in known):
+        return
+    n_minus = sum(_is_minus_one(label) for label in labels)
+    classes, counts = np.unique(np.asarray(known), return_counts=True)
     as_common = 0.75 * counts.min() <= n_minus <= counts.max()
     if n_minus < 2 or len(classes) < 2 or not (as_common or classes[0] < 0):
         return

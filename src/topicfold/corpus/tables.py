@@ -14,7 +14,7 @@ import csv
 import datetime
 import difflib
 import json
-import math
+import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from numbers import Number
@@ -52,6 +52,8 @@ _TITLE = "title"
 DELIMITERS = ",;\t|"
 USUAL_NAMES = frozenset((_TITLE, *chain.from_iterable(_USUAL.values())))
 EXTRA = "extra"
+# Times and ranges of pandas, which is not imported for them.
+_OF_PANDAS = ("Period", "Interval")
 _NAMES_AGAIN = (
     "the names of the columns once more. Files that were joined have them in each: "
     "leave out all but the first."
@@ -226,23 +228,24 @@ class Source:
                 self.bad.report(number, problem + advice)
                 return None
             texts = [text for text in texts if isinstance(text, str)]
-        known = []
-        for field in FIELDS[1:]:
-            value = _plain(record.get(names[field][0])) if field in names else ""
-            if value is None:
-                name = names[field][0]
-                self.bad.report(
-                    number,
-                    f'the field "{name}" is {kind_of(record[name])}. Write a string or '
-                    "a number.",
-                )
-                return None
-            known.append(value)
+        single = {field: names[field][0] for field in FIELDS[1:] if field in names}
+        known: dict[str, Any] = {
+            field: _plain(record.get(name)) for field, name in single.items()
+        }
+        extra = [_listed(record.get(name)) for name in names.get(EXTRA, ())]
+        found = [*known.values(), *extra]
+        if None in found:
+            name = [*single.values(), *names.get(EXTRA, ())][found.index(None)]
+            self.bad.report(
+                number,
+                f'the field "{name}" is {kind_of(record[name])}. Write a string or '
+                "a number.",
+            )
+            return None
         # Several texts are on lines of their own.
         text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
-        extra = tuple(_listed(record.get(name)) for name in names.get(EXTRA, ()))
-        label, name, time = known
-        return Document(text, label, name, time, number, extra)
+        known |= {"line": number, "extra": tuple(extra)}
+        return Document(text, **known)
 
 
 def inner_names(record: dict[str, Any], depth: int = 3) -> list[str]:
@@ -287,23 +290,30 @@ def is_missing(value: Any) -> bool:
         return not hasattr(value, "__len__")
 
 
-def _listed(value: Any) -> str:
+def _listed(value: Any) -> str | None:
     """Return a value of another column as text; items of a list are joined."""
-    values = value if isinstance(value, list) else [value]
-    return "; ".join(_plain(item) or "" for item in values)
+    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    items = [_plain(item) for item in (value if several else [value])]
+    found = [item for item in items if item is not None]
+    if len(found) < len(items):
+        return None
+    return "; ".join(sorted(found) if isinstance(value, set | frozenset) else found)
 
 
 def _plain(value: Any) -> str | None:
     """Return a label, id or time as text, "" if unknown; None if it is a bad one."""
     if isinstance(value, str):
         return value
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if is_missing(value):
         return ""
-    if isinstance(value, int | float):
-        return str(value)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    return None
+    # Columns of pandas that may have gaps hold numbers of NumPy.
+    number = isinstance(value, Number | np.number | np.bool_)
+    if number and not isinstance(value, complex):
+        return str(value)
+    named = isinstance(value, uuid.UUID) or type(value).__name__ in _OF_PANDAS
+    return str(value) if named else None
 
 
 # Rows of a sheet, as many as Excel has: a file may name any number.

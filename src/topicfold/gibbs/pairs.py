@@ -6,10 +6,11 @@ The tokens of a pair of topics are drawn between its two sides, all else fixed:
 
     ``P(side) ∝ (n_d,side + α_side)(N_w,side + η)/(N_side + Vη)``
 
-without the token itself. If no token is in two pairs, a sweep over all of them costs no
-more than one over the tokens. The worth of a pair is a difference of log evidence: that
-of words and sides with two topics, plus the entropy of the sides, minus that of the
-words with one topic, whose α is the sum of both.
+without the token itself. No token is in two pairs, so a sweep over all of them costs no
+more than one over the tokens, and pairs are drawn one by one, on any number of threads.
+The worth of a pair is a difference of log evidence: that of words and sides with two
+topics, plus the entropy of the sides, minus that of the words with one topic, whose α
+is the sum of both.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR
-from topicfold.core.jit import kernel
+from topicfold.core.jit import kernel, part
+from topicfold.core.threads import balanced_ranges, n_ranges, run_ranges
 from topicfold.gibbs.fixed_topics import stream_key, uniform
 
 # Sweeps over tokens, and the last of them, whose worth is averaged; sweeps before them
@@ -37,13 +39,6 @@ COINS, BY_DOCUMENT = 1000, 2000
 PRIOR_STEPS, LARGEST_TABLE = 3, 1 << 23
 
 
-class Pairs(NamedTuple):
-    """The worth of each pair, and N_w,side (V, 2 G); side 0 of pair g is column 2 g."""
-
-    worth: NDArray[np.float64]
-    counts: NDArray[np.int32]
-
-
 class Sampled(NamedTuple):
     """Tokens document by document, their words below `n_terms`, and their topics."""
 
@@ -53,15 +48,44 @@ class Sampled(NamedTuple):
     n_terms: int
 
 
-def halves(tokens: Sampled, alpha: NDArray[np.float64], eta: float, seed: int) -> Pairs:
+class Grouped(NamedTuple):
+    """The tokens of each pair, in the order of documents.
+
+    `places` are theirs in their documents; `sides` are 0 or 1.
+    """
+
+    pair_ptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    documents: NDArray[np.int32]
+    places: NDArray[np.int32]
+    sides: NDArray[np.int8]
+
+
+class Pairs(NamedTuple):
+    """The worth of each pair, and its tokens."""
+
+    worth: NDArray[np.float64]
+    tokens: Grouped
+    n_terms: int
+
+    def counts(self, pair: int) -> NDArray[np.int64]:
+        """Return how often each word is on either side of a pair (V, 2)."""
+        own = slice(*self.tokens.pair_ptr[pair : pair + 2])
+        codes = 2 * self.tokens.words[own] + self.tokens.sides[own]
+        return np.bincount(codes, minlength=2 * self.n_terms).reshape(-1, 2)
+
+
+def halves(
+    tokens: Sampled,
+    alpha: NDArray[np.float64],
+    eta: float,
+    seed: int,
+    threads: int = 1,
+) -> Pairs:
     """Part each topic in two, by the documents that have its tokens."""
-    sides = 2 * tokens.topics
-    toss_sides(tokens.doc_ptr, seed, COINS, sides)
-    counts = _counted(tokens, sides, 2 * len(alpha))
-    for sweep in range(DOCUMENT_SWEEPS):
-        stream = seed, BY_DOCUMENT + sweep
-        sample_documents(*tokens[:2], sides, eta, *stream, counts, counts.sum(axis=0))
-    return _sampled(tokens, sides, counts, np.repeat(alpha / 2, 2), eta, seed)
+    grouped = _grouped(tokens, tokens.topics, np.zeros_like(tokens.topics), len(alpha))
+    of_sides = np.repeat(alpha / 2, 2)
+    return _weighed(tokens, grouped, of_sides, eta, (seed, DOCUMENT_SWEEPS), threads)
 
 
 def worth_of_pairs(
@@ -70,54 +94,53 @@ def worth_of_pairs(
     alpha: NDArray[np.float64],
     eta: float,
     seed: int,
+    threads: int = 1,
 ) -> Pairs:
     """Weigh pairs of topics (G, 2), each topic in one pair at most."""
     place = np.full(len(alpha), -1, dtype=np.int32)
     place[pairs.ravel()] = np.arange(pairs.size)
     sides = place[tokens.topics]
-    counts = _counted(tokens, sides, pairs.size)
-    return _sampled(tokens, sides, counts, alpha[pairs.ravel()], eta, seed)
+    grouped = _grouped(tokens, sides >> 1, sides & 1, len(pairs))
+    return _weighed(tokens, grouped, alpha[pairs.ravel()], eta, (seed, 0), threads)
 
 
-def _counted(
-    tokens: Sampled, sides: NDArray[np.int32], n_sides: int
-) -> NDArray[np.int32]:
-    counts = np.zeros((tokens.n_terms, n_sides), dtype=np.int32)
-    count_sides(tokens.words, sides, counts)
-    return counts
+def _grouped(
+    tokens: Sampled, pairs: NDArray[np.int32], sides: NDArray[np.int32], n_pairs: int
+) -> Grouped:
+    """Sort tokens by pair; those of pairs below 0 are in none."""
+    sizes = np.bincount(pairs + 1, minlength=n_pairs + 1)[1:]
+    ptr = np.r_[0, np.cumsum(sizes)]
+    kinds = np.int32, np.int32, np.int32, np.int8
+    grouped = Grouped(ptr, *(np.empty(ptr[-1], kind) for kind in kinds))
+    group_tokens(*tokens[:2], pairs, sides, ptr[:-1].copy(), *grouped[1:])
+    return grouped
 
 
-def _sampled(
+def _weighed(
     tokens: Sampled,
-    sides: NDArray[np.int32],
-    counts: NDArray[np.int32],
+    grouped: Grouped,
     alpha: NDArray[np.float64],
     eta: float,
-    seed: int,
+    plan: tuple[int, int],
+    threads: int,
 ) -> Pairs:
-    worth = np.zeros(len(alpha) // 2)
-    table = gammaln(np.arange(len(tokens.words) + 1) + eta) - gammaln(eta)
-    for sweep in range(SWEEPS):
-        of_this = np.zeros_like(worth)
-        sample_sides(
-            *(*tokens[:2], sides, alpha, eta, seed, sweep, sweep >= SWEEPS - COUNTED),
-            *(counts, counts.sum(axis=0), of_this),
-        )
-        if sweep >= SWEEPS - COUNTED:
-            word_evidence(counts, table, of_this)
-            document_evidence(tokens.doc_ptr, sides, alpha, of_this)
-            worth += of_this - _size_evidence(counts, eta)
-    return Pairs(worth / COUNTED, counts)
-
-
-def _size_evidence(counts: NDArray[np.int32], eta: float) -> NDArray[np.float64]:
-    """Return the part of totals in the evidence of words, one topic's taken off."""
-    totals = counts.sum(axis=0, dtype=np.float64)
-    size = eta * len(counts)
-
-    left, right = totals[::2], totals[1::2]
-    two = gammaln(left + size) + gammaln(right + size) - gammaln(size)
-    return np.asarray(two - gammaln(left + right + size))
+    """Draw sides and weigh pairs; the plan is the seed, and sweeps by documents."""
+    n_pairs = len(alpha) // 2
+    two, totals = np.zeros(n_pairs), np.zeros((COUNTED, n_pairs, 2))
+    most = np.bincount(grouped.words).max(initial=0)
+    table = gammaln(np.arange(most + 1) + eta) - gammaln(eta)
+    run_ranges(
+        weigh_pairs,
+        balanced_ranges(grouped.pair_ptr, n_ranges(threads)),
+        threads,
+        *(tuple(grouped), tokens.n_terms, alpha, float(eta), plan, table),
+        *(two, totals),
+    )
+    size = eta * tokens.n_terms
+    for left, right in totals.transpose(0, 2, 1):
+        two -= gammaln(left + size) + gammaln(right + size) - gammaln(size)
+        two += gammaln(left + right + size)
+    return Pairs(two / COUNTED, grouped, tokens.n_terms)
 
 
 def alpha_from_codes(
@@ -147,7 +170,7 @@ def alpha_from_codes(
 
 
 @kernel
-def draw_tokens(doc_ptr, words, rows, alpha, seed, sweeps, out_topics):
+def draw_tokens(start, stop, doc_ptr, words, rows, alpha, seed, sweeps, out_topics):
     """Draw topics of tokens by ``(N_dk + α_k) φ_kw``, φ in `rows` (V, K), fixed.
 
     `sweeps` are the first and the one after the last. Sweep 0 counts the tokens of the
@@ -155,7 +178,7 @@ def draw_tokens(doc_ptr, words, rows, alpha, seed, sweeps, out_topics):
     """
     n_topics = len(alpha)
     weights = alpha.copy()
-    for d in range(len(doc_ptr) - 1):
+    for d in range(start, stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if sweeps[0] > 0:
             for i in range(begin, end):
@@ -182,118 +205,171 @@ def draw_tokens(doc_ptr, words, rows, alpha, seed, sweeps, out_topics):
 
 
 @kernel
-def count_sides(words, sides, out_counts):
-    """Count the tokens of each word on each side; those below 0 are on none."""
-    for i in range(len(words)):
-        if sides[i] >= 0:
-            out_counts[words[i], sides[i]] += 1
-
-
-@kernel
-def toss_sides(doc_ptr, seed, stream, sides):
-    """Give the tokens that a document has of a pair one side, by a coin."""
-    for d in range(len(doc_ptr) - 1):
-        key = stream_key(seed, stream, d)
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            if uniform(key, sides[i]) < 0.5:
-                sides[i] += 1
-
-
-@kernel
-def sample_documents(
-    doc_ptr, words, sides, eta, seed, stream, counts, totals
+def group_tokens(
+    doc_ptr, words, pairs, sides, cursor,
+    out_words, out_documents, out_places, out_sides,
 ):  # fmt: skip
-    """Draw one side for all tokens that a document has of a pair, for each of both."""
-    gain = np.zeros(len(totals) // 2)
-    size = len(counts) * eta
+    """Copy each token to where the `cursor` of its pair stands."""
     for d in range(len(doc_ptr) - 1):
-        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            g = pairs[i]
+            if g >= 0:
+                q = cursor[g]
+                cursor[g] = q + 1
+                out_words[q] = words[i]
+                out_documents[q] = d
+                out_places[q] = i - doc_ptr[d]
+                out_sides[q] = sides[i]
+
+
+@kernel
+def weigh_pairs(
+    start, stop, grouped, n_terms, alpha, eta, plan, table, out_evidence, out_totals
+):
+    """Draw the sides of tokens of pairs ``start..stop``; add the evidence of two.
+
+    That of totals is not in it: `out_totals` has these, of each sweep that counts.
+    """
+    pair_ptr, all_words, all_documents, all_places, all_sides = grouped
+    seed, by_document = plan
+    counts = np.zeros((n_terms, 2), dtype=np.int32)
+    totals = np.zeros(2, dtype=np.int64)
+    for g in range(start, stop):
+        begin, end = pair_ptr[g], pair_ptr[g + 1]
+        words, sides = all_words[begin:end], all_sides[begin:end]
+        documents, places = all_documents[begin:end], all_places[begin:end]
+        if by_document > 0:
+            toss_sides(documents, sides, g, seed)
+        counts[:] = 0
+        totals[:] = 0
+        for i in range(len(words)):
+            counts[words[i], sides[i]] += 1
+            totals[sides[i]] += 1
+        for sweep in range(by_document):
+            stream = BY_DOCUMENT + sweep
+            sample_documents(words, documents, sides, g, eta, seed, stream, counts,
+                             totals)  # fmt: skip
+        own_alpha = alpha[2 * g : 2 * g + 2]
+        for sweep in range(SWEEPS):
+            counted = sweep - (SWEEPS - COUNTED)
+            entropy = sample_sides(
+                words, documents, places, sides, own_alpha, eta, seed, sweep,
+                counted >= 0, counts, totals,
+            )  # fmt: skip
+            if counted >= 0:
+                of_words = word_evidence(counts, table)
+                of_documents = document_evidence(documents, sides, own_alpha)
+                out_evidence[g] += entropy + of_words + of_documents
+                out_totals[counted, g, 0] = totals[0]
+                out_totals[counted, g, 1] = totals[1]
+
+
+@part
+def toss_sides(documents, sides, pair, seed):
+    """Give the tokens that a document has of a pair one side, by a coin."""
+    for i in range(len(sides)):
+        key = stream_key(seed, COINS, documents[i])
+        sides[i] = 1 if uniform(key, 2 * pair) < 0.5 else 0
+
+
+@part
+def end_of_document(documents, begin):
+    """Return where the tokens of the document that `begin` is in end."""
+    end = begin + 1
+    while end < len(documents) and documents[end] == documents[begin]:
+        end += 1
+    return end
+
+
+@part
+def sample_documents(words, documents, sides, pair, eta, seed, stream, counts, totals):
+    """Draw one side for all tokens that a document has of a pair."""
+    size = len(counts) * eta
+    begin = 0
+    while begin < len(words):
+        end = end_of_document(documents, begin)
         for i in range(begin, end):
             counts[words[i], sides[i]] -= 1
             totals[sides[i]] -= 1
+        gain = 0.0
         for i in range(begin, end):
-            a = sides[i] & ~1
-            left = (counts[words[i], a] + eta) * (totals[a + 1] + size)
-            right = (counts[words[i], a + 1] + eta) * (totals[a] + size)
-            gain[a >> 1] += math.log(left / right)
-        key = stream_key(seed, stream, d)
+            left = (counts[words[i], 0] + eta) * (totals[1] + size)
+            right = (counts[words[i], 1] + eta) * (totals[0] + size)
+            gain += math.log(left / right)
+        key = stream_key(seed, stream, documents[begin])
+        odds = min(max(gain, -30.0), 30.0)
+        is_left = uniform(key, 2 * pair) * (1.0 + math.exp(-odds)) < 1.0
+        side = 0 if is_left else 1
         for i in range(begin, end):
-            a = sides[i] & ~1
-            odds = min(max(gain[a >> 1], -30.0), 30.0)
-            is_left = uniform(key, a) * (1.0 + math.exp(-odds)) < 1.0
-            sides[i] = a if is_left else a + 1
-            counts[words[i], sides[i]] += 1
-            totals[sides[i]] += 1
-        for i in range(begin, end):
-            gain[sides[i] >> 1] = 0.0
+            sides[i] = side
+            counts[words[i], side] += 1
+        totals[side] += end - begin
+        begin = end
 
 
-@kernel
+@part
 def sample_sides(
-    doc_ptr, words, sides, alpha, eta, seed, stream, counted, counts, totals,
-    out_entropy,
-):  # fmt: skip
-    """Draw the side of each token; where `counted`, add the entropies of the draws."""
-    own = np.zeros(len(alpha), dtype=np.int64)
+    words, documents, places, sides, alpha, eta, seed, stream, counted, counts, totals
+):
+    """Draw the side of each token of a pair.
+
+    Returns the entropies of the draws, where they are `counted`.
+    """
+    own = np.zeros(2, dtype=np.int64)
     size = len(counts) * eta
-    for d in range(len(doc_ptr) - 1):
-        begin, end = doc_ptr[d], doc_ptr[d + 1]
+    entropy = 0.0
+    begin = 0
+    while begin < len(words):
+        end = end_of_document(documents, begin)
+        own[:] = 0
         for i in range(begin, end):
-            if sides[i] >= 0:
-                own[sides[i]] += 1
-        key = stream_key(seed, stream, d)
+            own[sides[i]] += 1
+        key = stream_key(seed, stream, documents[begin])
         for i in range(begin, end):
             s = sides[i]
-            if s < 0:
-                continue
             w = words[i]
             own[s] -= 1
             counts[w, s] -= 1
             totals[s] -= 1
-            a = s & ~1
-            b = a + 1
-            left = (own[a] + alpha[a]) * (counts[w, a] + eta) * (totals[b] + size)
-            right = (own[b] + alpha[b]) * (counts[w, b] + eta) * (totals[a] + size)
+            left = (own[0] + alpha[0]) * (counts[w, 0] + eta) * (totals[1] + size)
+            right = (own[1] + alpha[1]) * (counts[w, 1] + eta) * (totals[0] + size)
             p = left / (left + right)
             if counted and p > 0.0 and p < 1.0:
-                out_entropy[a >> 1] -= p * math.log(p) + (1 - p) * math.log(1 - p)
-            s = a if uniform(key, i - begin) < p else b
+                entropy -= p * math.log(p) + (1 - p) * math.log(1 - p)
+            s = 0 if uniform(key, places[i]) < p else 1
             sides[i] = s
             own[s] += 1
             counts[w, s] += 1
             totals[s] += 1
-        for i in range(begin, end):
-            if sides[i] >= 0:
-                own[sides[i]] = 0
+        begin = end
+    return entropy
 
 
-@kernel
-def word_evidence(counts, table, out_evidence):
-    """Add Σ_w of log Γ(N + η) − log Γ(η) of both sides, minus that of their sum."""
+@part
+def word_evidence(counts, table):
+    """Return Σ_w of log Γ(N + η) − log Γ(η) of both sides, minus that of their sum."""
+    evidence = 0.0
     for w in range(len(counts)):
-        for g in range(len(out_evidence)):
-            left, right = counts[w, 2 * g], counts[w, 2 * g + 1]
-            if left > 0 and right > 0:
-                out_evidence[g] += table[left] + table[right] - table[left + right]
+        left, right = counts[w, 0], counts[w, 1]
+        if left > 0 and right > 0:
+            evidence += table[left] + table[right] - table[left + right]
+    return evidence
 
 
-@kernel
-def document_evidence(doc_ptr, sides, alpha, out_evidence):
-    """Add what two topics change in log P(topics of tokens) of the documents."""
-    own = np.zeros(len(alpha), dtype=np.int64)
-    for d in range(len(doc_ptr) - 1):
-        begin, end = doc_ptr[d], doc_ptr[d + 1]
+@part
+def document_evidence(documents, sides, alpha):
+    """Return what two topics change in log P(topics of tokens) of the documents."""
+    evidence = 0.0
+    begin = 0
+    both = alpha[0] + alpha[1]
+    none = math.lgamma(alpha[0]) + math.lgamma(alpha[1]) - math.lgamma(both)
+    while begin < len(documents):
+        end = end_of_document(documents, begin)
+        right = 0
         for i in range(begin, end):
-            if sides[i] >= 0:
-                own[sides[i]] += 1
-        for i in range(begin, end):
-            a = sides[i] & ~1
-            if sides[i] < 0 or own[a] + own[a + 1] == 0:
-                continue
-            left, right = alpha[a], alpha[a + 1]
-            of_left = math.lgamma(own[a] + left) - math.lgamma(left)
-            of_right = math.lgamma(own[a + 1] + right) - math.lgamma(right)
-            n, both = own[a] + own[a + 1], left + right
-            of_both = math.lgamma(n + both) - math.lgamma(both)
-            out_evidence[a >> 1] += of_left + of_right - of_both
-            own[a] = own[a + 1] = 0
+            right += sides[i]
+        left, n = end - begin - right, end - begin
+        evidence += math.lgamma(left + alpha[0]) + math.lgamma(right + alpha[1])
+        evidence -= math.lgamma(n + both) + none
+        begin = end
+    return evidence

@@ -31,6 +31,7 @@ from scipy import sparse
 from scipy.special import psi
 
 from topicfold.core.counts import normalize_rows
+from topicfold.core.threads import even_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
@@ -76,6 +77,8 @@ PRIOR_EVERY = 5
 WITH_SIDES = 5
 # How much of a token's own count leaves the counts of its word where it does.
 OWN_WORD_SHARE = 0.5
+# Rows of documents that are changed at a time, so that they stay in cache.
+ROWS_IN_CACHE = 2048
 # The part of itself by which an extrapolated pass of `Cvb0` may lower its objective,
 # which need not rise.
 CVB0_SLACK = 1e-4
@@ -280,7 +283,8 @@ class Learner:
         """Merge and split topics, and learn α, by a sample of tokens."""
         free = None if self.known is None else self.known.free_topics()
         topics, totals = self._joint_topics()
-        alpha, swaps = sample.look(topics, self.alpha, self.eta, self._iteration, free)
+        asked = topics, self.alpha, self.eta, self._iteration, free
+        alpha, swaps = sample.look(*asked, threads=self.engine.threads)
         if self.samples_alpha:
             self.prior_updates.append(self._iteration)
             self.alpha = alpha
@@ -293,14 +297,28 @@ class Learner:
         moves = [swap.move() for swap in swaps]
         if self._own is not None:
             self._own = _moved_own(self._own, moves)
-        self.documents = self.engine.map_rows(
-            _moved_documents, (self.documents,), (moves,), out=self.documents
-        )
+        self._move_shares(moves)
         if self.known is not None:
             self.known.move(moves)
         self._take_topics()
         if self.extrapolation is not None:
             self.extrapolation.begin_again()
+
+    def _move_shares(self, moves: list[Move]) -> None:
+        engine, documents = self.engine, self.documents
+        if not isinstance(documents, np.ndarray) or documents.ndim == 1:
+            self.documents = engine.map_rows(
+                _moved_documents, (documents,), (moves,), out=documents
+            )
+            return
+
+        def move(start: int, stop: int) -> None:
+            for rows in ranges_of(stop - start, ROWS_IN_CACHE):
+                some = documents[start:stop][rows]
+                some[:] = moved_shares(some, moves)
+
+        ranges = even_ranges(engine.n_documents, engine.threads)
+        run_ranges(move, ranges, engine.threads)
 
     def _joint_topics(self) -> tuple[Array, NDArray[np.float64]]:
         """Return topics (K, V) that sum to one over all groups, and their totals."""

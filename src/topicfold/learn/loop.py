@@ -329,7 +329,7 @@ class Extrapolation:
         algorithm.advance()
         before, now = self.before, algorithm.point()
         if before is None:
-            before = Point(np.add(now.documents, 0), np.add(now.topics, 0))  # type: ignore[arg-type]
+            before = Point(*(_copied(algorithm.engine, rows) for rows in now))
         self.before = now
         algorithm.move_to(self._beyond(now, before, self.beta))
         value = algorithm.evaluate()
@@ -377,6 +377,19 @@ class Extrapolation:
         topics = self.algorithm.engine.pack_topics(state["topics_before"])
         self.before = Point(state["documents_before"], topics)
         self.beta, self.floor = float(state["beta"]), float(state["floor"])
+
+
+def _copied(engine: Engine, packed: Any) -> Any:
+    """Return a copy of packed rows, whose memory the threads fill together."""
+    if not isinstance(packed, np.ndarray):
+        return packed + 0
+    out, threads = np.empty_like(packed), engine.threads
+
+    def copy(start: int, stop: int) -> None:
+        out[start:stop] = packed[start:stop]
+
+    run_ranges(copy, even_ranges(len(packed), threads), threads)
+    return out
 
 
 def beyond_documents(engine: Engine, now: Any, before: Any, reach: Reach) -> Any:

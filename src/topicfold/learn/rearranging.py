@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.counts import token_words
-from topicfold.core.threads import one_blas_thread
+from topicfold.core.threads import (
+    balanced_ranges,
+    even_ranges,
+    n_ranges,
+    one_blas_thread,
+    run_ranges,
+)
 from topicfold.core.typing import Array
+from topicfold.engine.protocol import ranges_of
 from topicfold.parts.steps import Move
 
 Vector = NDArray[np.float64]
@@ -52,6 +59,8 @@ LEAST_HALVES = -0.06
 EVENLY = 0.1
 # Topics with fewer tokens in the sample are left alone.
 LEAST_TOKENS = 30
+# Topics that are compared with all at a time.
+BLOCK = 16
 # Topics that may move at a time.
 MOST_MOVED = 0.2
 # Of a word's tokens on either side, so that no half is without a word.
@@ -99,6 +108,7 @@ class Sample:
         eta: float,
         seed: int,
         free: NDArray[np.bool_] | None = None,
+        threads: int = 1,
     ) -> tuple[Vector, list[Swap]]:
         """Return α and the swaps that the sample supports.
 
@@ -106,7 +116,7 @@ class Sample:
         """
         if len(self.words) == 0:
             return alpha, []
-        alpha, drawn = self._learned(topics, alpha, seed)
+        alpha, drawn = self._learned(topics, alpha, seed, threads)
         if len(alpha) < 3:
             return alpha, []
         from topicfold.gibbs.pairs import Sampled, halves, worth_of_pairs
@@ -114,7 +124,7 @@ class Sample:
         tokens = Sampled(self.doc_ptr, self.words, drawn, len(self.terms))
         sizes = np.maximum(np.bincount(drawn, minlength=len(alpha)), 1)
         common, few = self._of_common_words(drawn, len(alpha)), sizes < LEAST_TOKENS
-        pairs = _alike(topics)
+        pairs = _alike(topics, threads)
         # Topics of common words stay apart: in one they would come back to all others.
         kept = ~common[pairs].all(axis=1) & ~few[pairs].any(axis=1)
         if free is not None:
@@ -123,35 +133,42 @@ class Sample:
         pairs = pairs[kept]
         if not len(pairs):
             return alpha, []
-        worth = worth_of_pairs(tokens, pairs, alpha, eta, seed).worth
+        worth = worth_of_pairs(tokens, pairs, alpha, eta, seed, threads).worth
         worth /= sizes[pairs].min(axis=1)
         worth[worth < TOGETHER] = np.inf
         spared = _least(pairs, worth, len(alpha))
         if not spared:
             return alpha, []
-        parted = halves(tokens, alpha, eta, seed)
+        parted = halves(tokens, alpha, eta, seed, threads)
         worth = parted.worth / sizes
         worth[common | few] = worth[np.ravel(spared)] = -np.inf
         if free is not None:
             worth[~free] = -np.inf
         order = np.argsort(-parted.worth, kind="stable")
         best = [int(k) for k in order if worth[k] > LEAST_HALVES]
-        return alpha, [
-            self._swap(topics, *pair, k, parted.counts)
-            for pair, k in zip(spared, best, strict=False)
-        ]
+        chosen = list(zip(spared, best, strict=False))
+        swaps: list[Any] = [None] * len(chosen)
+
+        def make(start: int, stop: int) -> None:
+            for number in range(start, stop):
+                pair, k = chosen[number]
+                swaps[number] = self._swap(topics, *pair, k, parted.counts(k))
+
+        run_ranges(make, even_ranges(len(chosen), threads), threads)
+        return alpha, swaps
 
     def _swap(
         self, topics: Array, into: int, spare: int, parted: int, counts: Any
     ) -> Swap:
-        sides = counts[:, 2 * parted : 2 * parted + 2] + SMOOTHING
+        left, right = (counts + SMOOTHING).T
         first = np.full(topics.shape[1], 0.5)
-        first[self.terms] = sides[:, 0] / sides.sum(axis=1)
-        share = float(topics[parted].astype(np.float64) @ first)
+        first[self.terms] = left / (left + right)
+        # Not by BLAS, whose threads would change the order of addition.
+        share = float((topics[parted] * first).sum(dtype=np.float64))
         return Swap(into, spare, parted, first, share)
 
     def _learned(
-        self, topics: Array, alpha: Vector, seed: int
+        self, topics: Array, alpha: Vector, seed: int, threads: int
     ) -> tuple[Vector, NDArray[np.int32]]:
         """Return α and the topics of the tokens."""
         from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
@@ -160,9 +177,11 @@ class Sample:
         rows = np.ascontiguousarray(topics[:, self.terms].T, dtype=np.float32)
         drawn = np.zeros(len(self.words), dtype=np.int32)
         first = np.repeat(np.arange(len(lengths)), lengths) * n_topics
+        ranges = balanced_ranges(self.doc_ptr, n_ranges(threads))
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
-            draw_tokens(self.doc_ptr, self.words, rows, *plan)
+            tokens = self.doc_ptr, self.words, rows
+            run_ranges(draw_tokens, ranges, threads, *tokens, *plan)
             counts = np.bincount(first + drawn)
             place = np.flatnonzero(counts)
             codes = counts[place] * n_topics + place % n_topics
@@ -191,15 +210,25 @@ class Sample:
         return np.asarray(spread < EVENLY * np.median(spread[sizes > 0]))
 
 
-def _alike(topics: Array) -> NDArray[np.int64]:
+def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
     """Return disjoint pairs of topics (G, 2) that are alike, the most alike first."""
-    roots = np.sqrt(topics)
+    roots = np.empty_like(topics)
+    likeness = np.empty((len(topics), len(topics)), topics.dtype)
+    blocks = [(rows.start, rows.stop) for rows in ranges_of(len(topics), BLOCK)]
+
+    def extract(start: int, stop: int) -> None:
+        np.sqrt(topics[start:stop], out=roots[start:stop])
+
+    def compare(start: int, stop: int) -> None:
+        np.matmul(roots[start:stop], roots.T, out=likeness[start:stop])
+
     with one_blas_thread():
-        likeness = roots @ roots.T
+        for task in (extract, compare):
+            run_ranges(task, blocks, threads)
     np.fill_diagonal(likeness, -1.0)
     pairs: list[NDArray[np.int64]] = []
     while len(pairs) < len(topics) // 2:
-        pair = np.array(np.divmod(likeness.argmax(), len(topics)))
+        pair = np.sort(np.divmod(likeness.argmax(), len(topics)))
         if likeness[tuple(pair)] < LEAST_LIKENESS:
             break
         pairs.append(pair)

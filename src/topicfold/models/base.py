@@ -1007,12 +1007,16 @@ def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
         )
 
 
+# A prior that was learned, or what else is known of a document, may say more.
+_WITHOUT_WORDS = "topic mixture expected without words, uniform in most models"
+
+
 def warn_empty(X: sparse.csr_matrix) -> None:
     """Say once that documents have no word."""
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
-            told_empty(empty.tolist(), X.shape[0], "uniform topic mixture"),
+            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
             EmptyDocumentWarning,
             stacklevel=level_of_caller(),
         )

@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from topicfold.choosing.size import suggest_size
+from topicfold.core.labels import is_unknown, warn_of_a_lost_class, without_mask
 from topicfold.core.parameters import few_topics
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -197,17 +198,21 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 def label_texts(y: Any, n_documents: int) -> list[str]:
     """Return labels as strings, "" where unknown."""
-    values = np.asarray(y, dtype=object).ravel().tolist()
+    values = np.asarray(without_mask(y), dtype=object).ravel().tolist()
     if len(values) != n_documents:
         raise DataError(
             f"there are {len(values)} labels for {n_documents} documents. Give one per "
             "document, None where it is unknown."
         )
-    numbers = all(isinstance(value, int | np.integer) for value in values)
-    unknown = (None, "", -1) if numbers else (None, "")
-    return [
-        "" if value in unknown or value != value else str(value) for value in values
-    ]
+    known = [value for value in values if not is_unknown(value, (-1, ""))]
+    warn_of_a_lost_class(values, known, "the labels")
+    return ["" if is_unknown(value, (-1, "")) else _whole(value) for value in values]
+
+
+def _whole(label: Any) -> str:
+    """Return a label as text: 1 of 1.0, which pandas makes of 1 beside a gap."""
+    fraction = not isinstance(label, float | np.floating) or label % 1
+    return str(label if fraction else int(label))
 
 
 def time_texts(times: Any, n_documents: int) -> list[str]:
