@@ -384,6 +384,12 @@ class SidedModel(LearnedModel):
         known = self._keywords(sides)
         wrong = [name for name in given if name not in known]
         if wrong:
+            if not known and getattr(self, "edits_", None):
+                raise DataError(
+                    f"{type(self).__name__} got the data {wrong[0]!r}, but what it "
+                    "learned of them was about its topics before they were edited. "
+                    "Leave them out, or use the model as it was."
+                )
             takes = f"It takes {', '.join(known)}" if known else "It has no sides"
             raise TypeError(
                 f"{type(self).__name__} got the data {wrong[0]!r}, which none of its "
