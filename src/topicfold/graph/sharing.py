@@ -28,7 +28,6 @@ below `LEAST_WEIGHT` is zero: of very long texts no counts are shared.
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Real
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,6 +35,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core import saved
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     DeclaredParameters,
@@ -251,30 +251,29 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         total.eliminate_zeros()
         return total
 
+    _saved = saved.forms(
+        walks_=saved.numbers("DW", -2, 2),
+        weight_=saved.number(0),
+        agreement_=saved.number(),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse saved parts that do not match."""
-        names = "embeddings_", "counts_", "walks_"
-        found: list[Any] = [getattr(self, name, None) for name in names]
-        rows, counts, walks = found
+        rows: Any = getattr(self, "embeddings_", None)
+        counts: Any = getattr(self, "counts_", None)
         if rows is None and counts is None:
             return  # saved before it was fitted
-        numbers: list[Any] = [
-            getattr(self, name, None) for name in ("weight_", "agreement_")
-        ]
+        sizes = {"D": len(rows), "W": np.shape(self.walks_)[1]}
+        saved.check(self, sizes)
+        shapes = np.ndim(rows), np.shape(counts)[:1]
         if (
-            not (isinstance(rows, np.ndarray) and isinstance(walks, np.ndarray))
-            or not sp.issparse(counts)
-            or not rows.ndim == walks.ndim == 2
-            or not all(isinstance(number, Real) for number in numbers)
-            or not len(rows) == len(walks) == counts.shape[0]
+            not (isinstance(rows, np.ndarray) and sp.issparse(counts))
+            or shapes != (2, (len(rows),))
             or not len(rows)
         ):
             raise ValueError("its embeddings and its documents do not match")
         self._validate_params()
         check_embeddings(rows, len(rows))
-        sound = np.isfinite(numbers).all() and numbers[0] >= 0
-        if not sound or not (np.abs(walks) <= 2).all():
-            raise ValueError("its weight or its walks are invalid")
         if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
             raise ValueError("its counts are invalid")
 

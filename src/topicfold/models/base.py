@@ -34,6 +34,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from topicfold.core import saved
 from topicfold.core.counts import (
     bad_values,
     canonical,
@@ -41,7 +42,6 @@ from topicfold.core.counts import (
     check_structure,
     check_words,
     row_sums,
-    simplex_problems,
 )
 from topicfold.core.parameters import (
     MAX_TOPICS,
@@ -88,9 +88,6 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
-# Of saved models: arrays that are not all zero; what a float32 holds, and sums of it.
-_SOME_POSITIVE = ("topic_totals_", "word_frequencies_")
-_LARGEST_PRIOR = 1e30
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
 # Lines that started a search over many fits, and were told of empty documents.
@@ -531,26 +528,31 @@ class TopicModel(
 
     #: Fitted attributes that `transform` needs besides `components_`.
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
-    #: What saved attributes must be; a class adds its own. Numbers, 0 or more, by the
-    #: axes of their array (D documents, K topics, V words), rows of two axes on the
-    #: simplex; lists by the type of their items.
-    _saved_numbers: ClassVar[dict[str, str]] = {
-        "components_": "KV",
-        "word_frequencies_": "V",
-        "word_weights_": "V",
-        "doc_topic_prior_": "K",
-        "topic_word_prior_": "",
-        "topic_totals_": "K",
-        "doc_topics_": "DK",
-        "doc_lengths_": "D",
-    }
-    _saved_lists: ClassVar[dict[str, type]] = {
-        "topic_names_": str,
-        "prevalence_names_": str,
-    }
+    #: What saved attributes must be (`core.saved`); a class says it of its own.
+    _saved: ClassVar[dict[str, saved.Form]] = saved.forms(
+        components_=saved.shares("KV"),
+        word_frequencies_=saved.some_positive("V"),
+        word_weights_=saved.numbers("V", 0),
+        doc_topic_prior_=saved.numbers("K", 0),
+        topic_word_prior_=saved.number(0, saved.LARGEST_PRIOR),
+        topic_totals_=saved.some_positive("K"),
+        doc_topics_=saved.shares("DK"),
+        doc_lengths_=saved.numbers("D", 0),
+        topic_names_=saved.or_none(saved.texts()),
+        prevalence_names_=saved.texts(),
+    )
+
+    def _sizes(self) -> dict[str, int]:
+        """Return what the letters of `_saved` stand for: documents, topics, words."""
+        n_topics = len(self.components_)
+        if not self._open_size:
+            n_topics = self.get_params(deep=False).get("n_components") or n_topics
+        # A model of a stream keeps no documents, but their lengths if it was fitted.
+        documents = getattr(self, "doc_topics_", getattr(self, "doc_lengths_", ()))
+        return {"D": len(documents), "K": n_topics, "V": self.n_features_in_}
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
+        """Refuse a saved model whose attributes do not match."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
         needed = self._needed_state
@@ -558,53 +560,24 @@ class TopicModel(
         if missing or type(self.n_features_in_) is not int:
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
-        n_topics = len(self.components_)
-        if not self._open_size:
-            n_topics = self.get_params(deep=False).get("n_components") or n_topics
         if not len(self.components_):
             raise ValueError("it has no topics")
-        n_documents = len(getattr(self, "doc_topics_", ()))
-        sizes = {"K": n_topics, "V": self.n_features_in_, "D": n_documents}
-        problems: list[str] = []
-        for name, axes in self._declared("_saved_numbers").items():
-            if hasattr(self, name) and (
-                "D" not in axes or hasattr(self, "doc_topics_")
-            ):
-                shape = tuple(sizes[axis] for axis in axes)
-                problems += _number_problems(name, getattr(self, name), shape)
-        for name, kind in self._declared("_saved_lists").items():
-            values = getattr(self, name, [])
-            if values is None and name == "topic_names_":
-                continue
-            if not isinstance(values, list) or any(
-                not isinstance(value, kind) for value in values
-            ):
-                problems.append(f"{name} is not a list of {kind.__name__}")
-        if problems:
-            raise ValueError("; ".join(problems))
-        self._check_parts(n_topics)
+        saved.check(self, self._sizes(), partial=True)
+        self._check_parts(self._sizes())
 
-    def _check_parts(self, n_topics: int) -> None:
+    def _check_parts(self, sizes: Mapping[str, int]) -> None:
         """Let the parts of a saved model check what they have learned."""
         sharing, step = (getattr(self, n, None) for n in ("sharing_", "theta_step_"))
         if sharing is not None:
             from topicfold.graph.sharing import CountSharing
 
             width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
-            if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
+            if not isinstance(sharing, CountSharing) or width != sizes["V"]:
                 raise ValueError("sharing_ does not fit its words")
         if isinstance(step, ThetaStep):
-            step._check_fitted(n_topics)
+            step._check_fitted(sizes)
         elif step is not None:
             raise ValueError("theta_step_ is not a step")
-
-    @classmethod
-    def _declared(cls, table: str) -> dict[str, Any]:
-        """Return what a class and its bases declare of saved attributes."""
-        found: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            found |= vars(base).get(table, {})
-        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -612,26 +585,6 @@ class TopicModel(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _number_problems(name: str, array: Any, shape: tuple[int, ...]) -> list[str]:
-    """Return what is wrong with a saved number or array; see `_saved_numbers`."""
-    if not shape:
-        number = isinstance(array, Real) and not isinstance(array, bool)
-        if number and 0 <= float(array) <= _LARGEST_PRIOR:
-            return []
-        return [f"{name} is {array!r}, not a positive number"]
-    if not isinstance(array, np.ndarray):
-        return [f"{name} is not an array"]
-    if array.shape != shape:
-        return [f"{name} has shape {array.shape}, not {shape}"]
-    if array.ndim == 2:
-        return list(simplex_problems(name, array))
-    if not (array >= 0).all():
-        return [f"{name} has negative entries"]
-    if name in _SOME_POSITIVE and array.size and not array.any():
-        return [f"{name} are all zero"]
-    return []
 
 
 def one_at_a_time(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -720,16 +673,11 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
     callbacks: Annotated[Sequence[Callback] | None, list, tuple]
     verbose: bool
 
-    _saved_lists: ClassVar[dict[str, type]] = {"objective_history_": Real}
-
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
-        super()._check_loaded()
-        passes = getattr(self, "n_iter_", None)
-        if passes is not None and (type(passes) is not int or passes < 0):
-            raise ValueError(f"n_iter_ is {passes!r}, not a number of iterations")
-        if not isinstance(getattr(self, "converged_", True), bool | np.bool_):
-            raise ValueError("converged_ is neither True nor False")  # noqa: TRY004
+    _saved = saved.forms(
+        objective_history_=saved.real_numbers,
+        n_iter_=saved.number(0, 2**53, whole=True),
+        converged_=saved.flag,
+    )
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

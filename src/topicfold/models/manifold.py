@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
 from topicfold.core.labels import encode_labels
 from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
@@ -166,8 +167,8 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
-    _saved_numbers: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("strength_", "pull_", "weight_"), ""
+    _saved = dict.fromkeys(
+        ("strength_", "pull_", "weight_"), saved.number(0, saved.LARGEST_PRIOR)
     )
 
     def _check_loaded(self) -> None:

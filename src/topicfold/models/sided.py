@@ -202,10 +202,11 @@ class SidedModel(LearnedModel):
             raise ValueError("sides_ is not a list")  # noqa: TRY004
         check_together(sides)
         if sides:
-            n_topics, n_terms = self.components_.shape
+            sizes = self._sizes()
             for side in sides:
-                side._check_fitted(n_topics, n_terms)
-            side_tables(sides, [""] * n_terms, n_topics)  # refuses what is no table
+                side._check_fitted(sizes)
+            # Refuses what is no table.
+            side_tables(sides, [""] * sizes["V"], sizes["K"])
 
     # ---- fitting
 
