@@ -49,17 +49,13 @@ from topicfold.classify.few_labels import (
 )
 from topicfold.classify.linear_rule import LinearRule
 from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_documents,
-    save_fitted,
-)
+from topicfold.models.base import TopicModel, check_documents, save_fitted
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import functools
 import logging
-import sys
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from numbers import Integral, Number, Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -36,12 +35,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicfold.core import saved
 from topicfold.core.counts import (
-    bad_values,
+    already_warned,
     canonical,
+    check_not_empty,
     check_range,
     check_structure,
+    check_values,
     check_words,
+    refuse_other,
     row_sums,
+    warn_empty,
 )
 from topicfold.core.parameters import (
     MAX_TOPICS,
@@ -59,7 +62,6 @@ from topicfold.engine.protocol import ranges_of
 from topicfold.exceptions import (
     DataError,
     DataWarning,
-    EmptyDocumentWarning,
     ModelFileError,
     SpareTopicsWarning,
 )
@@ -90,8 +92,6 @@ STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
-# Lines that started a search over many fits, and were told of empty documents.
-_SEARCHES: set[tuple[str, int]] = set()
 
 
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
@@ -888,7 +888,7 @@ def check_documents(
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
-        _check_not_empty(X, allow_empty)
+        check_not_empty(X, allow_empty)
         warn_empty(X)
         return X
     if sparse.issparse(X):
@@ -900,7 +900,7 @@ def check_documents(
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:
             X = np.asarray(X)  # else whole numbers become float64, of an array float32
-        _refuse_other(X)
+        refuse_other(X)
     unnamed = sparse.issparse(X) and not reset
     with _names_aside(estimator) if unnamed else nullcontext():
         X = validate_data(
@@ -921,114 +921,12 @@ def check_documents(
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
-    _check_values(X, type(estimator).__name__, threads)
+    check_values(X, type(estimator).__name__, threads)
     X = canonical(X, threads)
     check_range(X, threads=threads)
-    _check_not_empty(X, allow_empty)
+    check_not_empty(X, allow_empty)
     warn_empty(X)
     return X
-
-
-def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
-    if X.nnz == 0 and not allow_empty:
-        raise DataError(
-            f"The counts ({X.shape[0]} documents × {X.shape[1]} terms) have no "
-            "non-zero entry. Check the vectoriser: min_df, max_df or the stop words "
-            "may have removed every word."
-        )
-
-
-def _refuse_other(X: Any) -> None:
-    """Refuse texts, dates and masks, which are no counts or would pass for some."""
-    if X is None or isinstance(X, Mapping | Iterator):
-        raise DataError(
-            f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
-            "of word counts is needed: expected a 2D array, documents × words."
-        )
-    if np.ma.is_masked(X):
-        raise DataError(
-            "X has masked entries, which models cannot leave out. Fill them first: "
-            "X.filled(0)."
-        )
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        for place, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
-            if dtype.kind in "OMm" and len(X) and not _is_number(X.iloc[0, place]):
-                raise DataError(
-                    f"The column {column!r} of X holds {X.iloc[0, place]!r}, but a "
-                    "matrix of word counts is needed. Leave it out, or give the table "
-                    "to topicfold.Topics, which takes texts as they are."
-                )
-        return
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
-        raise DataError("X holds dates or times. Give a matrix of word counts.")
-    first = X
-    if isinstance(X, np.ndarray):
-        first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
-    elif isinstance(X, list | tuple):
-        first = X[0] if X else None
-    elif np.ndim(X) == 1 and len(X) and not sparse.issparse(X):  # a column of a table
-        first = next(iter(X))
-    if isinstance(first, str):
-        raise DataError(
-            "X holds strings, but a matrix of word counts is needed. Turn texts into "
-            "counts first: sklearn.feature_extraction.text.CountVectorizer()"
-            ".fit_transform(texts). topicfold.Topics takes texts as they are."
-        )
-    inner = first[0] if isinstance(first, list | tuple) and first else None
-    if isinstance(inner, str):
-        raise DataError(
-            "X holds lists of words, but a matrix of word counts is needed. Count them "
-            "with topicfold.corpus.vectorize(map(' '.join, X), tokens='spaces'), or "
-            "give them to topicfold.Topics as they are."
-        )
-    if isinstance(inner, tuple) and len(inner) == 2:
-        raise DataError(
-            "X holds pairs of word and count, as gensim has them, but a matrix is "
-            "needed. Convert them with gensim.matutils.corpus2csc(X, "
-            "num_terms=len(dictionary)).T."
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, Number | np.bool_)
-
-
-def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
-    found = bad_values(X, threads=threads)
-    if "negative" in found:
-        raise DataError(
-            f"Negative values in data passed to {name}: X has {found}. {name} needs "
-            "counts or other non-negative weights."
-        )
-    if found:
-        raise DataError(
-            f"Input X contains NaN or infinity: X has {found}. Replace or remove them "
-            "before fitting."
-        )
-
-
-# A prior that was learned, or what else is known of a document, may say more.
-_WITHOUT_WORDS = "topic mixture expected without words, uniform in most models"
-
-
-def warn_empty(X: sparse.csr_matrix) -> None:
-    """Say once that documents have no word."""
-    empty = np.flatnonzero(np.diff(X.indptr) == 0)
-    if len(empty) and X.shape[0] > 0 and not _said_in_search():
-        warnings.warn(
-            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
-            EmptyDocumentWarning,
-            stacklevel=level_of_caller(),
-        )
-
-
-def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
-    """Return the sentence about documents that have no word, and what they get."""
-    if len(empty) == 1:
-        told = f"has no word (row {empty[0]}); it gets"
-    else:
-        told = f"have no word (first: row {empty[0]}); they get"
-    return f"{len(empty)} of {n_documents} documents {told} the {instead}."
 
 
 def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
@@ -1048,37 +946,6 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
             SpareTopicsWarning,
             stacklevel=level_of_caller(),
         )
-
-
-@contextmanager
-def already_warned(*also: type[Warning]) -> Iterator[None]:
-    """Keep a model inside another from warning again of empty documents, and `also`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyDocumentWarning)
-        for category in also:
-            warnings.simplefilter("ignore", category)
-        yield
-
-
-def _said_in_search() -> bool:
-    """Whether a search or validation over many fits has warned of this before.
-
-    Every split of a corpus has other empty documents; the line that started the search
-    is told once.
-    """
-    frame, searching = sys._getframe(1), False
-    while frame is not None:
-        room = frame.f_globals.get("__name__", "")
-        searching = searching or room.startswith("sklearn.model_selection")
-        if searching and not room.startswith(("sklearn", "joblib", "topicfold")):
-            break
-        frame = frame.f_back  # type: ignore[assignment]
-    if not searching:
-        return False
-    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    known = place in _SEARCHES
-    _SEARCHES.add(place)
-    return known
 
 
 def arrives_in_blocks(X: Any) -> bool:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.corpus.splits import complete_split
@@ -22,7 +23,7 @@ from topicfold.infer.fold_in import SMOOTHING
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.perplexity import perplexity_of
-from topicfold.models.base import EMPTY, already_warned
+from topicfold.models.base import EMPTY
 from topicfold.models.lda import LDA, SidedLDA
 
 # Documents left out of the topics by which the strength is chosen, of so many at least;

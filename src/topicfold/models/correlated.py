@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
@@ -28,7 +29,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.learner import Learner, LeftOut
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import contrasting_words
-from topicfold.models.base import PRIOR, already_warned
+from topicfold.models.base import PRIOR
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed

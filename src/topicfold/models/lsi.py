@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import SparseRows, check_counts, tall_product
+from topicfold.core.counts import SparseRows, check_counts, tall_product, told_empty
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
@@ -30,7 +30,7 @@ from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.graph.embedding import refuse_data
 from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models.base import check_documents, save_fitted, told_empty
+from topicfold.models.base import check_documents, save_fitted
 
 
 class LSI(

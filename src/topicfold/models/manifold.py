@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
+from topicfold.core.counts import warn_empty
 from topicfold.core.labels import encode_labels
 from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
@@ -24,7 +25,7 @@ from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
-from topicfold.models.base import check_asked, warn_empty
+from topicfold.models.base import check_asked
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
 from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep

@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import MAX_TOPICS, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import already_warned
 from topicfold.models.lda import LDA, SidedLDA
 
 

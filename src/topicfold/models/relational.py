@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from topicfold.core import saved
-from topicfold.core.counts import smooth_idf
+from topicfold.core.counts import already_warned, smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -28,7 +28,6 @@ from topicfold.evidence.links import Links, read_links
 from topicfold.evidence.words import weighted
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
-from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight

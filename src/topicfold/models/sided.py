@@ -20,13 +20,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import already_warned, warn_empty
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn.learner import ColumnGroup
-from topicfold.models.base import LearnedModel, already_warned, warn_empty
+from topicfold.models.base import LearnedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.parts.tables import side_tables

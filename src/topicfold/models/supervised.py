@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import document_frequencies
+from topicfold.core.counts import already_warned, document_frequencies
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.linear import Kind
@@ -24,7 +24,7 @@ from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
-from topicfold.models.base import already_warned, arrives_in_blocks
+from topicfold.models.base import arrives_in_blocks
 from topicfold.models.lda import ALPHA_MOST, ALPHA_SUM, LDA, SidedLDA
 from topicfold.models.sided import of_side, scored
 from topicfold.parts.sides import Side

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import normalize_rows, simplex_problems
+from topicfold.core.counts import already_warned, normalize_rows, simplex_problems
 from topicfold.core.labels import class_members
 from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, whole
 from topicfold.core.typing import Array
@@ -42,12 +42,7 @@ from topicfold.infer.two_phase import (
 )
 from topicfold.learn.fstm import updated_topics
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_documents,
-    one_at_a_time,
-)
+from topicfold.models.base import TopicModel, check_documents, one_at_a_time
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 

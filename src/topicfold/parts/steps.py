@@ -481,16 +481,19 @@ def prepare_step(step: Step, context: Context) -> None:
     context.state = step.prepare(context)
 
 
-def is_plain(step: Step, context: Context | None = None) -> bool:
-    """Whether a step is that of PLSA, with a prior or not: by kind, or by strength."""
+def is_plain(step: Step) -> bool:
+    """Whether a step is that of PLSA, with a prior or not."""
     base = ThetaStep if isinstance(step, ThetaStep) else PhiStep
-    if type(step).update is base.update:  # type: ignore[attr-defined]
-        return True
-    strength = getattr(step, "weight", None)
-    if context is not None:
-        strength = getattr(context.state, "strength", strength)
-        return strength is not None and strength == 0
-    return False
+    return type(step).update is base.update  # type: ignore[attr-defined]
+
+
+def has_no_effect(step: Step, context: Context) -> bool:
+    """Whether a fit with a step is one by that of PLSA: by its kind, or a weight of 0.
+
+    The weight is that of the step's state, if the fit has found one.
+    """
+    weight = getattr(context.state, "strength", getattr(step, "weight", None))
+    return is_plain(step) or weight == 0
 
 
 def learn_from_documents(
