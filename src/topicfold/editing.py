@@ -211,7 +211,7 @@ def split_topic(
         setattr(edited, attribute, _spread(values, row, pieces, values.dtype))
     edited.topic_names_ = [*edited.topic_names_, *[""] * (n_topics - 1)]
     edited.topic_names_[row] = ""
-    _set_size(edited)
+    set_size(edited)
     _note(edited, action="split", topic=int(topic), n_topics=n_topics)
     return edited
 
@@ -385,6 +385,9 @@ def _copy(model: Any) -> Any:
 def check_unbound(model: Any) -> None:
     """Refuse a model whose topics hang together, and not only by `sides_`."""
     bond = getattr(model, "_binds_topics", "")
+    step = getattr(model, "theta_step_", None)
+    if step is not None and step.learns:
+        bond = bond or f"a {type(step).__name__} of its topics"
     if bond:
         raise DataError(
             f"{type(model).__name__} has learned {bond}, which topics that are merged, "
@@ -441,11 +444,16 @@ def _remove(model: Any, topics: list[int]) -> None:
     for attribute in attributes:
         setattr(model, attribute, getattr(model, attribute)[keep])
     model.topic_names_ = [model.topic_names_[k] for k in keep]
-    _set_size(model)
+    set_size(model)
 
 
-def _set_size(model: Any) -> None:
+def set_size(model: Any) -> None:
+    """Let the parameters of a model say how many topics it has."""
     model.set_params(n_components=len(model.components_))
+    prior = getattr(model, "doc_topic_prior_", None)
+    given = model.get_params(deep=False).get("doc_topic_prior")
+    if np.ndim(given) and prior is not None:  # for a fit that starts from these topics
+        model.set_params(doc_topic_prior=prior.copy())
 
 
 def _spread(rows: Array, topic: int, parts: Array, dtype: Any) -> Array:

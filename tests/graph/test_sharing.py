@@ -98,6 +98,42 @@ def test_counts_are_shared_as_the_equation_says(rows, dtype):
     )
 
 
+def test_longer_texts_share_what_neighbours_say_more_often_than_others(rows):
+    rng = np.random.default_rng(4)
+    X = sparse.csr_matrix(rng.poisson(4 * rng.dirichlet(np.full(60, 0.05), 700) * 15))
+    sharing = CountSharing(6, weight=0.5)
+    shared = sharing.fit_shared(X, rows)
+    assert not sharing.short
+    near, _ = EmbeddingIndex(sharing.places).query(None, 6)
+    dense = X.toarray()
+    p = dense.sum(axis=0) / dense.sum()
+    sums = np.where((dense[near] > 0).sum(axis=1) >= 2, dense[near].sum(axis=1), 0)
+    total = sums.sum(axis=1, keepdims=True)
+    beyond = np.maximum(sums - 3 * total * p, 0)
+    assert 0.2 < (beyond[sums > 0] > 0).mean() < 0.8
+    left = beyond.sum(axis=1, keepdims=True)
+    beyond *= total / np.where(left > 0, left, 1)
+    expected = dense + 0.5 * beyond / 6
+    np.testing.assert_allclose(shared.toarray(), expected, rtol=1e-4)
+
+
+def test_topics_of_longer_texts_do_not_fill_with_everyday_words():
+    """Each of eight subjects has words of its own; half of all words are everyday."""
+    rng = np.random.default_rng(5)
+    subject = rng.integers(0, 8, 400)
+    own = np.zeros((8, 110))
+    own[:, :30] = 0.5 * rng.dirichlet(np.full(30, 2.0))
+    for k in range(8):
+        own[k, 30 + 10 * k : 40 + 10 * k] = 0.05
+    X = np.array([rng.multinomial(80, own[k]) for k in subject])
+    vectors = np.eye(8)[subject] + 0.1 * rng.standard_normal((400, 8))
+    sharing = CountSharing()
+    shared = sharing.fit_shared(X, vectors)
+    assert sharing.weight_ == pytest.approx(0.35)
+    added = np.asarray(shared.sum(axis=0)).ravel() - X.sum(axis=0)
+    assert added[:30].sum() < 0.001 * added.sum()
+
+
 def test_the_weight_follows_the_length_of_the_texts():
     rows = np.repeat(np.eye(7), 100, axis=0)
     for length, weight in ((1, 3.0), (10, 1.2), (45, 0.35), (160, 0.25), (900, 0.0)):

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 import topicfold
-from topicfold import LDA, PLSA, Topics
+from topicfold import LDA, PLSA, PachinkoLDA, StructuralLDA, Topics
 from topicfold.corpus import load_docs
 from topicfold.corpus.inputs import Documents
 from topicfold.exceptions import DataError
@@ -258,3 +258,39 @@ def cli_model(tmp_path):
     done = cli("fit", file, "-o", tmp_path / "model", "-q", *options)
     assert done.exit_code == 0, done.output
     return cli, tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"prevalence": {"x": np.arange(24.0)}}, {"content": ["u", "v"] * 12}],
+    ids=["prevalence", "content"],
+)
+def test_topics_that_learned_with_covariates_stay(known):
+    model = StructuralLDA(2, max_iter=5, random_state=0)
+    topics = Topics(model=model, min_df=1, n_jobs=1).fit(TEXTS, **known)
+    few = {key: _first(value) for key, value in known.items()}
+    before, phi = topics.transform(TEXTS[:4], **few), topics.data_.topics
+    topics.update(["a red fox, new in a wood", "a new boat"] * 2)
+    np.testing.assert_array_equal(topics.data_.topics, phi)
+    np.testing.assert_array_equal(topics.transform(TEXTS[:4], **few), before)
+    assert topics.data_.n_documents == 28
+    with pytest.raises(DataError, match="learned from more than words"):
+        topics.update(TEXTS[:1], refit=True)
+    with pytest.raises(DataError, match="it learned from more than words"):
+        topics.stability(1)
+
+
+def _first(value):
+    return (
+        value[:4] if isinstance(value, list) else {k: v[:4] for k, v in value.items()}
+    )
+
+
+def test_new_documents_have_super_topics_too():
+    model = PachinkoLDA(3, n_supertopics=2, max_iter=5, random_state=0)
+    topics = Topics(model=model, min_df=1, n_jobs=1).fit(TEXTS)
+    before = topics.model_.doc_super_topics_
+    above = topics.update(["a fox", "a boat"]).model_.doc_super_topics_
+    np.testing.assert_array_equal(above[:-2], before)
+    assert above.shape == (26, 2)
+    np.testing.assert_allclose(above.sum(axis=1), 1, rtol=1e-5)

@@ -275,10 +275,10 @@ def test_probabilities_of_several_labels_are_a_logistic_curve():
     ],
 )
 def test_a_saved_side_has_topics_of_its_labels(changes, message):
-    side_of()._check_fitted(4, 9)
-    side_of(n_background=0, topic_names_=["n0", "n1"])._check_fitted(2, 9)
+    side_of()._check_fitted({"K": 4, "V": 9})
+    side_of(n_background=0, topic_names_=["n0", "n1"])._check_fitted({"K": 2})
     with pytest.raises(ValueError, match=message):
-        side_of(**changes)._check_fitted(4, 9)
+        side_of(**changes)._check_fitted({"K": 4, "V": 9})
 
 
 def test_the_most_topics_can_be_had(monkeypatch, corpus):

@@ -48,17 +48,14 @@ from topicfold.classify.few_labels import (
     wilson_interval,
 )
 from topicfold.classify.linear_rule import LinearRule
+from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_documents,
-    save_fitted,
-)
+from topicfold.models.base import TopicModel, check_documents, save_fitted
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
@@ -102,6 +99,12 @@ class Accuracy:
 def _has_decision_function(self: Any) -> bool:
     classifier = getattr(self, "classifier_", self.classifier)
     return classifier is None or hasattr(classifier, "decision_function")
+
+
+def _two_scales(values: Any, sizes: Mapping[str, int]) -> str:
+    """Say whether a value is not the scales of topics and directions: a form."""
+    fits = isinstance(values, list) and len(values) == 2
+    return "" if fits and all(0 <= v < 1e6 for v in values) else "is not two scales"
 
 
 class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
@@ -806,6 +809,15 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         data: TopicData = self.model_.topic_data(vocabulary, **documents)
         return data
 
+    _saved = saved.forms(
+        scales_=_two_scales,
+        n_embeddings_=saved.number(0, 2**53, whole=True),
+        n_checked_=saved.number(0, 2**53, whole=True),
+        share_right_=saved.number(0, 1),
+        n_effective_=saved.number(1e-3, 2**53),
+        temperature_=saved.number(0.01, 100),  # `best_temperature` looks within them
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved classifier whose parts do not match."""
         if not hasattr(self, "classifier_"):
@@ -818,29 +830,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         widths = [getattr(part, "n_features_in_", 0) for part in (self, lsi or self)]
         if n_terms is None or widths != [n_terms] * 2:
             raise ValueError("its topics and its words do not match")
-        scales = getattr(self, "scales_", [1.0, 0.0])
+        saved.check(self, {}, partial=True)
+        if not _at_least_zero(self.abstain) or not isinstance(self.n_jobs, int | None):
+            raise ValueError("abstain or n_jobs is not a number")
         n_embeddings = getattr(self, "n_embeddings_", 0)
-        n_checked = getattr(self, "n_checked_", 0)
-        right = getattr(self, "share_right_", 0.0)
-        worth = getattr(self, "n_effective_", 1.0)
-        fine = isinstance(scales, list) and len(scales) == 2
-        if not (
-            fine
-            and all(_at_least_zero(scale) and scale < 1e6 for scale in scales)
-            and type(n_embeddings) is int
-            and n_embeddings >= 0
-            and type(n_checked) is int
-            and 0 <= n_checked < 2**53
-            and _at_least_zero(right)
-            and right <= 1
-            and _at_least_zero(worth)
-            and 1e-3 < worth < 2**53
-            and _at_least_zero(temperature := getattr(self, "temperature_", 1.0))
-            and 0.01 < temperature < 100  # `best_temperature` looks within them
-            and _at_least_zero(self.abstain)
-            and (self.n_jobs is None or type(self.n_jobs) is int)
-        ):
-            raise ValueError("its numbers are invalid")
         recipe = self._recipe
         width = len(model.components_) if recipe.topics else 0
         if recipe.directions:

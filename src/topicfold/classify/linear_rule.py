@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core import saved
 from topicfold.core.parameters import FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.exceptions import ModelFileError
@@ -46,16 +47,18 @@ class LinearRule(FittedAttributes, BaseEstimator):
         values: Array = np.asarray(X) @ self.coef_.T + self.intercept_
         return values.ravel() if len(self.coef_) == 1 else values
 
+    _saved = saved.forms(
+        coef_=saved.numbers("RF", kinds="fiu"),
+        intercept_=saved.numbers("R", kinds="fiu"),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved rule whose arrays do not match."""
-        n_rows = len(self.coef_) if self.coef_.ndim == 2 else 0
+        n_rows, n_features = self.coef_.shape
+        saved.check(self, {"R": n_rows, "F": n_features})
         n_classes = 2 if n_rows == 1 else n_rows
-        if self.intercept_.shape != (n_rows,) or self.classes_.shape != (n_classes,):
+        if self.classes_.shape != (n_classes,):
             raise ValueError("coef_, intercept_ and classes_ do not match")
-        if any(
-            array.dtype.kind not in "fiu" for array in (self.coef_, self.intercept_)
-        ):
-            raise ValueError("coef_ or intercept_ has entries that are not numbers")
         if len(set(self.classes_.tolist())) < n_classes:
             raise ValueError("classes_ has a class twice")
 

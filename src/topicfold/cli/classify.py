@@ -222,7 +222,7 @@ def _predict(
     folder: Path, source: str, options: inputs.TextOptions, asked: _Flags
 ) -> None:
     """Write the classes as CSV, with what else was asked for."""
-    from topicfold.models.base import already_warned
+    from topicfold.core.counts import already_warned
     from topicfold.persistence.atomic import write_atomically
     from topicfold.persistence.model_folder import load_model_folder
 

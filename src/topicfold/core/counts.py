@@ -5,20 +5,26 @@ Compiled code trusts the arrays of a sparse matrix: a row pointer that falls or 
 beyond the columns makes it read and write foreign memory. So every sparse array from
 outside passes `checked_csr` (raw arrays of a file) or `check_structure` (a matrix that
 a caller built) before SciPy or a kernel works with it. `check_counts` also checks the
-values and brings a matrix into canonical form.
+values and brings a matrix into canonical form. What a model refuses or warns of is here
+too: things that are no counts, values, and documents without words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from topicfold.core.parameters import level_of_caller
 from topicfold.core.threads import balanced_ranges, even_ranges, run_ranges
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, EmptyDocumentWarning
 
 _NUMBERS = "biuf"
 # Beyond these, sums of float64 lose single tokens and float32 overflows or vanishes.
@@ -36,6 +42,8 @@ _NO_MATRIX = (
     "Give a sparse or dense matrix with one row per document and one column per term."
 )
 _COUNTS_ADVICE = "Counts or other non-negative weights are needed."
+# Lines that started a search over many fits, and were warned of empty documents.
+_SEARCHES: set[tuple[str, int]] = set()
 
 
 def checked_csr(
@@ -331,6 +339,141 @@ def check_range(X: sparse.csr_matrix, name: str = "X", threads: int = 1) -> None
                 f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale the values, so "
                 "that the largest is 1."
             )
+
+
+def check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
+    """Refuse counts that are all zero, unless that is allowed."""
+    if X.nnz == 0 and not allow_empty:
+        raise DataError(
+            f"The counts ({X.shape[0]} documents × {X.shape[1]} terms) have no "
+            "non-zero entry. Check the vectoriser: min_df, max_df or the stop words "
+            "may have removed every word."
+        )
+
+
+def refuse_other(X: Any) -> None:
+    """Refuse texts, dates and masks, which are no counts or would pass for some."""
+    if X is None or isinstance(X, Mapping | Iterator):
+        raise DataError(
+            f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
+            "of word counts is needed: expected a 2D array, documents × words."
+        )
+    if np.ma.is_masked(X):
+        raise DataError(
+            "X has masked entries, which models cannot leave out. Fill them first: "
+            "X.filled(0)."
+        )
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        for place, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+            if dtype.kind in "OMm" and len(X) and not _is_number(X.iloc[0, place]):
+                raise DataError(
+                    f"The column {column!r} of X holds {X.iloc[0, place]!r}, but a "
+                    "matrix of word counts is needed. Leave it out, or give the table "
+                    "to topicfold.Topics, which takes texts as they are."
+                )
+        return
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise DataError("X holds dates or times. Give a matrix of word counts.")
+    first = X
+    if isinstance(X, np.ndarray):
+        first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
+    elif isinstance(X, list | tuple):
+        first = X[0] if X else None
+    elif np.ndim(X) == 1 and len(X) and not sparse.issparse(X):  # a column of a table
+        first = next(iter(X))
+    if isinstance(first, str):
+        raise DataError(
+            "X holds strings, but a matrix of word counts is needed. Turn texts into "
+            "counts first: sklearn.feature_extraction.text.CountVectorizer()"
+            ".fit_transform(texts). topicfold.Topics takes texts as they are."
+        )
+    inner = first[0] if isinstance(first, list | tuple) and first else None
+    if isinstance(inner, str):
+        raise DataError(
+            "X holds lists of words, but a matrix of word counts is needed. Count them "
+            "with topicfold.corpus.vectorize(map(' '.join, X), tokens='spaces'), or "
+            "give them to topicfold.Topics as they are."
+        )
+    if isinstance(inner, tuple) and len(inner) == 2:
+        raise DataError(
+            "X holds pairs of word and count, as gensim has them, but a matrix is "
+            "needed. Convert them with gensim.matutils.corpus2csc(X, "
+            "num_terms=len(dictionary)).T."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, Number | np.bool_)
+
+
+def check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
+    """Refuse values that a model cannot learn from; `name` is the model's class."""
+    found = bad_values(X, threads=threads)
+    if "negative" in found:
+        raise DataError(
+            f"Negative values in data passed to {name}: X has {found}. {name} needs "
+            "counts or other non-negative weights."
+        )
+    if found:
+        raise DataError(
+            f"Input X contains NaN or infinity: X has {found}. Replace or remove them "
+            "before fitting."
+        )
+
+
+# A prior that was learned, or what else is known of a document, may say more.
+_WITHOUT_WORDS = "topic mixture expected without words, uniform in most models"
+
+
+def warn_empty(X: sparse.csr_matrix) -> None:
+    """Say once that documents have no word."""
+    empty = np.flatnonzero(np.diff(X.indptr) == 0)
+    if len(empty) and X.shape[0] > 0 and not _said_in_search():
+        warnings.warn(
+            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
+            EmptyDocumentWarning,
+            stacklevel=level_of_caller(),
+        )
+
+
+def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
+    """Return the sentence about documents that have no word, and what they get."""
+    if len(empty) == 1:
+        told = f"has no word (row {empty[0]}); it gets"
+    else:
+        told = f"have no word (first: row {empty[0]}); they get"
+    return f"{len(empty)} of {n_documents} documents {told} the {instead}."
+
+
+@contextmanager
+def already_warned(*also: type[Warning]) -> Iterator[None]:
+    """Keep a model inside another from warning again of empty documents, and `also`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        for category in also:
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def _said_in_search() -> bool:
+    """Whether a search or validation over many fits has warned of this before.
+
+    Every split of a corpus has other empty documents; the line that started the search
+    is told once.
+    """
+    frame, searching = sys._getframe(1), False
+    while frame is not None:
+        room = frame.f_globals.get("__name__", "")
+        searching = searching or room.startswith("sklearn.model_selection")
+        if searching and not room.startswith(("sklearn", "joblib", "topicfold")):
+            break
+        frame = frame.f_back  # type: ignore[assignment]
+    if not searching:
+        return False
+    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    known = place in _SEARCHES
+    _SEARCHES.add(place)
+    return known
 
 
 def _types_problem(arrays: dict[str, Any]) -> str | None:

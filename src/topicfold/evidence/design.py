@@ -16,8 +16,9 @@ from scipy import sparse
 from scipy.interpolate import BSpline
 
 from topicfold.core.parameters import warn_caller
+from topicfold.core.saved import is_text
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing, is_text
+from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 
 # Columns up to which each is held against all others.
 MOST_COMPARED = 500

@@ -24,7 +24,7 @@ sides_features.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from topicfold.core import saved
 from topicfold.core.counts import simplex_problems
 from topicfold.core.parameters import POSITIVE, DeclaredParameters, whole
 from topicfold.core.typing import Array
@@ -203,8 +204,13 @@ class Features(DeclaredParameters, Side):
 
     data = "features"
     hook = "prior"
-    _per_topic = ("effects_", "mean_", "prior_")
-    _numbers = ("penalty_", "concentration_")
+    _saved = saved.forms(
+        effects_=saved.numbers("FK"),
+        mean_=saved.numbers("K"),
+        prior_=saved.numbers("K", saved.SMALLEST),
+        penalty_=saved.number(saved.SMALLEST),
+        concentration_=saved.number(saved.SMALLEST),
+    )
     required = False
     learns_last = True
     in_batches = False
@@ -379,16 +385,13 @@ class Features(DeclaredParameters, Side):
         units = design_units(self.columns_)[1:, None]
         return self.feature_names_[1:], self.effects_[1:] / units
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         check_columns(self.columns_)
-        names = design_names(self.columns_)
-        shape = len(names), n_topics
-        if self.feature_names_ != names or self.effects_.shape != shape:
-            raise ValueError("effects_ has another shape than its columns")
-        if self.mean_.shape != shape[1:] or self.prior_.shape != shape[1:]:
-            raise ValueError("mean_ or prior_ has another shape than effects_")
-        if not min(self.prior_.min(), self.penalty_, self.concentration_) > 0:
-            raise ValueError("prior_, penalty_ or concentration_ is not above 0")
+        return {**sizes, "F": len(design_names(self.columns_))}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
+        if self.feature_names_ != design_names(self.columns_):
+            raise ValueError("feature_names_ are not those of its columns")
         for problem in simplex_problems("mean_", self.mean_[None]):
             raise ValueError(problem)

@@ -8,6 +8,7 @@ labels are not known may use all topics.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import column_or_1d
 
+from topicfold.core import saved
 from topicfold.core.labels import (
     class_numbers,
     indicator_members,
@@ -27,7 +29,7 @@ from topicfold.core.labels import (
 from topicfold.core.parameters import DeclaredParameters, warn_caller, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import Side, is_text
+from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 
 _LISTS = list | tuple | set | frozenset | np.ndarray
@@ -304,22 +306,25 @@ class Labels(DeclaredParameters, Side):
         several[np.arange(len(found)), best] = 1
         return several
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+    _saved = saved.forms(
+        topic_names_=saved.texts("K"),
+        several_=saved.flag,
+        curve_=saved.maybe(saved.numbers("2")),
+        clue_weights_=saved.maybe(saved.numbers("W")),
+    )
+
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {**sizes, "W": N_CLUES}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         per_label, background = self.topics_per_label, self.n_background
         for value, least in ((per_label, 1), (background, 0)):
             if type(value) is not int or value < least:
                 raise ValueError(f"{value!r} is not a number of topics")
         size = len(self.classes_) * per_label + background
-        if self.classes_.ndim != 1 or not self.classes_.size or size != n_topics:
+        if self.classes_.ndim != 1 or not self.classes_.size or size != sizes["K"]:
             raise ValueError("classes_ are not those of its topics")
-        if not is_text(self.topic_names_) or len(self.topic_names_) != n_topics:
-            raise ValueError("topic_names_ are not those of its topics")
-        curve = getattr(self, "curve_", np.zeros(2))
-        if type(self.several_) is not bool or curve.shape != (2,):
-            raise ValueError("several_ or curve_ is invalid")
-        weights = np.asarray(getattr(self, "clue_weights_", np.zeros(N_CLUES)))
-        if weights.shape != (N_CLUES,) or not np.isfinite(weights).all():
-            raise ValueError(f"clue_weights_ are not {N_CLUES} numbers")
 
 
 def read_labels(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from topicfold.core import saved
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -140,9 +142,14 @@ class Links(DeclaredParameters, Side):
 
     data = "links"
     hook = "evidence"
-    _per_topic = ("coef_", "std_errors_")
-    _simplex = ("link_topics_",)
-    _numbers = ("intercept_", "weight_", "n_links_")
+    _saved = saved.forms(
+        coef_=saved.numbers("K"),
+        std_errors_=saved.numbers("K"),
+        intercept_=saved.number(),
+        weight_=saved.number(),
+        n_links_=saved.number(),
+        link_topics_=saved.shares("DK"),
+    )
     known_later = False
     needs_all_documents = True
     weight: Annotated[float | None, NOT_NEGATIVE]
@@ -341,10 +348,11 @@ class Links(DeclaredParameters, Side):
             chances, order, 1
         )
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
-        if self.coef_.ndim != 1 or self.std_errors_.ndim != 1:
-            raise ValueError(f"coef_ of links has shape {self.coef_.shape}")
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {**sizes, "D": len(self.link_topics_)}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         pairs, size = self.pairs_, len(self.link_topics_)
         if (
             not isinstance(pairs, np.ndarray)

@@ -26,7 +26,7 @@ more or less in b does not matter to the response.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args
 
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
+from topicfold.core import saved
 from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
@@ -79,6 +80,11 @@ class ResponseData:
 
     def __getitem__(self, rows: Any) -> ResponseData:
         return ResponseData(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+
+def _per_class(values: Any, sizes: Mapping[str, int]) -> str:
+    """Say what is wrong with numbers of topics, by class if there are some: a form."""
+    return saved.numbers("CK" if sizes["C"] else "K")(values, sizes)
 
 
 class Response(DeclaredParameters, Side):
@@ -148,8 +154,14 @@ class Response(DeclaredParameters, Side):
 
     data = "response"
     hook = "evidence"
-    _per_topic = ("coef_", "std_errors_")
-    _numbers = ("weight_", "mean_", "scale_")
+    _saved = saved.forms(
+        coef_=_per_class,
+        std_errors_=_per_class,
+        weight_=saved.number(),
+        mean_=saved.number(),
+        scale_=saved.number(saved.SMALLEST),
+        name_=saved.maybe(saved.text),
+    )
     known_later = False
     kind: Annotated[Kind, StrOptions(set(get_args(Kind)))]
     weight: Annotated[float | None, NOT_NEGATIVE]
@@ -461,18 +473,14 @@ class Response(DeclaredParameters, Side):
         rest = best - log_likelihoods(self.kind, targets, left).sum()
         return float(1.0 - rest / total) if total > 0 else float(rest <= 0)
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
-        rows = (len(self.classes_),) if self.kind == "classes" else ()
-        if {self.coef_.shape, self.std_errors_.shape} != {(*rows, n_topics)}:
-            raise ValueError(f"coef_ of a response has shape {self.coef_.shape}")
-        if rows and (self.classes_.shape != rows or rows[0] < 2):
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {**sizes, "C": len(self.classes_) if self.kind == "classes" else 0}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
+        if self.kind == "classes" and not self.classes_.ndim == 1 < len(self.classes_):
             raise ValueError(f"classes_ has shape {self.classes_.shape}")
-        if not isinstance(getattr(self, "name_", ""), str):
-            raise ValueError("name_ of a response is not text")  # noqa: TRY004
-        if not self.scale_ > 0:
-            raise ValueError("scale_ of a response is not above 0")
-        if not _are_topics(self.background, n_topics):
+        if not _are_topics(self.background, sizes["K"]):
             raise ValueError("background of a response is not a list of topics")
 
 

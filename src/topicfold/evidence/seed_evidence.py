@@ -33,8 +33,9 @@ Matrix = NDArray[np.float64]
 ROUNDS, SMOOTHING = 10, 0.3
 # γ and ε of the evidence, and the least P of topics without seeds.
 STRENGTH, LEAST, LEAST_UNSEEDED = 0.6, 0.05, 0.5
-# Documents per topic with seeds below which self-training misleads.
-FEWEST_DOCUMENTS = 100
+# Documents per topic with seeds below which self-training misleads; with more, a trial
+# of the model shows it.
+FEWEST_DOCUMENTS = 25
 # Rows that are looked at together.
 ROWS = 20_000
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core import saved
 from topicfold.core.parameters import NOT_NEGATIVE, DeclaredParameters
 from topicfold.core.times import parse_times
 from topicfold.core.typing import Array
@@ -104,7 +106,10 @@ class TimeStamps(DeclaredParameters, Side):
 
     data = "time"
     hook = "evidence"
-    _per_topic = ("shapes_",)
+    _saved = saved.forms(
+        range_=saved.numbers("2"),
+        shapes_=saved.numbers("2K", saved.SMALLEST),
+    )
     weight: Annotated[float, NOT_NEGATIVE]
 
     def __init__(self, weight: float = 0.2) -> None:
@@ -169,12 +174,7 @@ class TimeStamps(DeclaredParameters, Side):
         """Return the shape of the Betas' parameters."""
         return {"shapes_": (2, context.n_topics)}
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
-        span = getattr(self, "range_", None)
-        if not isinstance(span, np.ndarray) or span.shape != (2,):
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
+        if not self.range_[0] < self.range_[1]:
             raise ValueError("range_ is invalid")
-        if not np.isfinite(span).all() or not span[0] < span[1]:
-            raise ValueError("range_ is invalid")
-        if self.shapes_.shape != (2, n_topics) or not (self.shapes_ > 0).all():
-            raise ValueError("shapes_ is invalid")

@@ -7,7 +7,11 @@ follows the length of the texts: the neighbours of a short one are worth about
 `SHARED_TOKENS` words, and at most three times as many as its own. That is what predicts
 held-out words best, in simulated and in real texts, with vectors that tell all topics
 apart and with those that tell half. The neighbours of a longer text, of `SHORT_TEXT`
-words or more, are worth `LONG_TOKENS`, or `LONG_WEIGHT` of its own.
+words or more, are worth `LONG_TOKENS`, or `LONG_WEIGHT` of its own. Everyday words are
+frequent in all longer texts, and topics would fill with them. So of the sum s over the
+neighbours of a longer text only ``max(s_w - ε p_w Σ s, 0)`` is shared, as many words in
+all, with p the word frequencies of the corpus: what its neighbours say much more often
+than others do. ε rises from 0 in texts of half of `SHORT_TEXT` words to `EXCESS`.
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -24,7 +28,6 @@ below `LEAST_WEIGHT` is zero: of very long texts no counts are shared.
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Real
 from typing import Annotated, Any
 
 import numpy as np
@@ -32,6 +35,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from topicfold.core import saved
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     DeclaredParameters,
@@ -44,6 +48,9 @@ from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
 # The same in longer texts.
 LONG_TOKENS, LONG_WEIGHT = 40.0, 0.35
+# How many times as frequent as in the corpus a word must be among the neighbours of a
+# longer text.
+EXCESS = 3.0
 # Mean words of a text below which it is short, and says less itself: the share of
 # `LEAST_AGREEMENT` that is asked of it.
 SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
@@ -61,7 +68,9 @@ class CountSharing(DeclaredParameters, BaseEstimator):
 
     A document is seen as its own counts and, `weight` times, the mean counts of its
     nearest documents, of which words of a single neighbour are left out: short texts
-    then share words with texts that say the same in other words.
+    then share words with texts that say the same in other words. Longer texts share
+    what these documents say more often than others: three times as often, in texts of
+    40 words or more.
 
     Parameters
     ----------
@@ -120,7 +129,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         counts = _floats(X)
         self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
         self.counts_ = counts
-        for name in ("_index", "places", "_place_index"):
+        for name in ("_index", "places", "_place_index", "_frequencies"):
             self.__dict__.pop(name, None)
         self.walks_ = walks_of(self._index, n_jobs=n_jobs)
         near, _ = self._place_index.query(None, self.n_neighbors, n_jobs=n_jobs)
@@ -145,6 +154,11 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     def _length(self) -> float:
         counts = self.counts_
         return float(counts.sum(dtype=np.float64)) / max(counts.shape[0], 1)
+
+    @property
+    def _excess(self) -> float:
+        longer = 2 * self._length / SHORT_TEXT - 1
+        return EXCESS * min(max(longer, 0.0), 1.0)
 
     @property
     def _least(self) -> float:
@@ -189,6 +203,12 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return places_of(self.walks_, self.embeddings_)
 
     @cached_property
+    def _frequencies(self) -> NDArray[np.float64]:
+        """Return the word frequencies of the training documents."""
+        sums = np.asarray(self.counts_.sum(axis=0, dtype=np.float64)).ravel()
+        return sums / max(sums.sum(), 1e-300)
+
+    @cached_property
     def _index(self) -> EmbeddingIndex:
         return EmbeddingIndex(self.embeddings_)
 
@@ -224,37 +244,56 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         n_having = graph @ training.sign()
         many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
         total.data[many & (n_having.data < SHARED_BY)] = 0
+        if self._excess:
+            total = _beyond(total, self._excess * self._frequencies)
         shares = self.weight_ / np.maximum(n_joined, 1)
         total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
         total.eliminate_zeros()
         return total
 
+    _saved = saved.forms(
+        walks_=saved.numbers("DW", -2, 2),
+        weight_=saved.number(0),
+        agreement_=saved.number(),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse saved parts that do not match."""
-        names = "embeddings_", "counts_", "walks_"
-        found: list[Any] = [getattr(self, name, None) for name in names]
-        rows, counts, walks = found
+        rows: Any = getattr(self, "embeddings_", None)
+        counts: Any = getattr(self, "counts_", None)
         if rows is None and counts is None:
             return  # saved before it was fitted
-        numbers: list[Any] = [
-            getattr(self, name, None) for name in ("weight_", "agreement_")
-        ]
+        sizes = {"D": len(rows), "W": np.shape(self.walks_)[1]}
+        saved.check(self, sizes)
+        shapes = np.ndim(rows), np.shape(counts)[:1]
         if (
-            not (isinstance(rows, np.ndarray) and isinstance(walks, np.ndarray))
-            or not sp.issparse(counts)
-            or not rows.ndim == walks.ndim == 2
-            or not all(isinstance(number, Real) for number in numbers)
-            or not len(rows) == len(walks) == counts.shape[0]
+            not (isinstance(rows, np.ndarray) and sp.issparse(counts))
+            or shapes != (2, (len(rows),))
             or not len(rows)
         ):
             raise ValueError("its embeddings and its documents do not match")
         self._validate_params()
         check_embeddings(rows, len(rows))
-        sound = np.isfinite(numbers).all() and numbers[0] >= 0
-        if not sound or not (np.abs(walks) <= 2).all():
-            raise ValueError("its weight or its walks are invalid")
         if counts.nnz and not (0 < counts.data.min() <= counts.data.max() < 1e30):
             raise ValueError("its counts are invalid")
+
+
+def _beyond(sums: sp.csr_matrix, shares: NDArray[np.float64]) -> sp.csr_matrix:
+    """Return what words have beyond these shares of their rows, in rows as large.
+
+    Examples
+    --------
+    >>> sums = sp.csr_matrix([[4.0, 1.0, 5.0]])
+    >>> _beyond(sums, np.array([0.2, 0.2, 0.8])).toarray()
+    array([[10.,  0.,  0.]])
+    """
+    rows = np.repeat(np.arange(sums.shape[0]), np.diff(sums.indptr))
+    before = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
+    found = np.maximum(sums.data - before[rows] * shares[sums.indices], 0)
+    kept = sp.csr_matrix((found, sums.indices, sums.indptr), sums.shape)
+    after = np.asarray(kept.sum(axis=1)).ravel()
+    kept.data *= (before / np.where(after > 0, after, 1.0))[rows]
+    return sp.csr_matrix(kept, dtype=sums.dtype)
 
 
 def _seen_before(

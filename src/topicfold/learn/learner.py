@@ -61,6 +61,7 @@ from topicfold.parts.steps import (
     Step,
     ThetaStep,
     documents_value,
+    has_no_effect,
     is_plain,
     learn_from_documents,
     moved_shares,
@@ -413,8 +414,8 @@ class Learner:
         Those of orthogonal topics, too. With a graph, fits settle in few passes, and
         extrapolated ones at a worse optimum as often as at a better one.
         """
-        plain = is_plain(self.theta_step, self.theta_context) and (
-            self.phi_step.extrapolates or is_plain(self.phi_step, self.phi_context)
+        plain = has_no_effect(self.theta_step, self.theta_context) and (
+            self.phi_step.extrapolates or has_no_effect(self.phi_step, self.phi_context)
         )
         if plain and self.known is None and not self.alpha.any():
             self.extrapolation = Extrapolation(self, floor=EM_FLOOR)
@@ -1006,7 +1007,7 @@ class _Largest(float):
 
 def _pull(step: Any, packed: Array, context: Context) -> Any:
     """Return entries times the gradient of what a step adds; None if not known."""
-    if is_plain(step, context):
+    if has_no_effect(step, context):
         return float(step.pseudo_count)
     if type(step).pull is Step.pull:
         return None  # documents may be in blocks

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import functools
 import logging
-import sys
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from numbers import Integral, Number, Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -34,14 +33,18 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from topicfold.core import saved
 from topicfold.core.counts import (
-    bad_values,
+    already_warned,
     canonical,
+    check_not_empty,
     check_range,
     check_structure,
+    check_values,
     check_words,
+    refuse_other,
     row_sums,
-    simplex_problems,
+    warn_empty,
 )
 from topicfold.core.parameters import (
     MAX_TOPICS,
@@ -59,7 +62,6 @@ from topicfold.engine.protocol import ranges_of
 from topicfold.exceptions import (
     DataError,
     DataWarning,
-    EmptyDocumentWarning,
     ModelFileError,
     SpareTopicsWarning,
 )
@@ -88,13 +90,8 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 # The names that `learn.initial` knows.
 STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
-# Of saved models: arrays that are not all zero; what a float32 holds, and sums of it.
-_SOME_POSITIVE = ("topic_totals_", "word_frequencies_")
-_LARGEST_PRIOR = 1e30
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
-# Lines that started a search over many fits, and were told of empty documents.
-_SEARCHES: set[tuple[str, int]] = set()
 
 
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
@@ -531,26 +528,31 @@ class TopicModel(
 
     #: Fitted attributes that `transform` needs besides `components_`.
     _needed_state: ClassVar[tuple[str, ...]] = ("n_features_in_",)
-    #: What saved attributes must be; a class adds its own. Numbers, 0 or more, by the
-    #: axes of their array (D documents, K topics, V words), rows of two axes on the
-    #: simplex; lists by the type of their items.
-    _saved_numbers: ClassVar[dict[str, str]] = {
-        "components_": "KV",
-        "word_frequencies_": "V",
-        "word_weights_": "V",
-        "doc_topic_prior_": "K",
-        "topic_word_prior_": "",
-        "topic_totals_": "K",
-        "doc_topics_": "DK",
-        "doc_lengths_": "D",
-    }
-    _saved_lists: ClassVar[dict[str, type]] = {
-        "topic_names_": str,
-        "prevalence_names_": str,
-    }
+    #: What saved attributes must be (`core.saved`); a class says it of its own.
+    _saved: ClassVar[dict[str, saved.Form]] = saved.forms(
+        components_=saved.shares("KV"),
+        word_frequencies_=saved.some_positive("V"),
+        word_weights_=saved.numbers("V", 0),
+        doc_topic_prior_=saved.numbers("K", 0),
+        topic_word_prior_=saved.number(0, saved.LARGEST_PRIOR),
+        topic_totals_=saved.some_positive("K"),
+        doc_topics_=saved.shares("DK"),
+        doc_lengths_=saved.numbers("D", 0),
+        topic_names_=saved.or_none(saved.texts()),
+        prevalence_names_=saved.texts(),
+    )
+
+    def _sizes(self) -> dict[str, int]:
+        """Return what the letters of `_saved` stand for: documents, topics, words."""
+        n_topics = len(self.components_)
+        if not self._open_size:
+            n_topics = self.get_params(deep=False).get("n_components") or n_topics
+        # A model of a stream keeps no documents, but their lengths if it was fitted.
+        documents = getattr(self, "doc_topics_", getattr(self, "doc_lengths_", ()))
+        return {"D": len(documents), "K": n_topics, "V": self.n_features_in_}
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
+        """Refuse a saved model whose attributes do not match."""
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
         needed = self._needed_state
@@ -558,53 +560,24 @@ class TopicModel(
         if missing or type(self.n_features_in_) is not int:
             what = ", ".join(missing) or "a whole number n_features_in_"
             raise ValueError(f"it lacks {what}")
-        n_topics = len(self.components_)
-        if not self._open_size:
-            n_topics = self.get_params(deep=False).get("n_components") or n_topics
         if not len(self.components_):
             raise ValueError("it has no topics")
-        n_documents = len(getattr(self, "doc_topics_", ()))
-        sizes = {"K": n_topics, "V": self.n_features_in_, "D": n_documents}
-        problems: list[str] = []
-        for name, axes in self._declared("_saved_numbers").items():
-            if hasattr(self, name) and (
-                "D" not in axes or hasattr(self, "doc_topics_")
-            ):
-                shape = tuple(sizes[axis] for axis in axes)
-                problems += _number_problems(name, getattr(self, name), shape)
-        for name, kind in self._declared("_saved_lists").items():
-            values = getattr(self, name, [])
-            if values is None and name == "topic_names_":
-                continue
-            if not isinstance(values, list) or any(
-                not isinstance(value, kind) for value in values
-            ):
-                problems.append(f"{name} is not a list of {kind.__name__}")
-        if problems:
-            raise ValueError("; ".join(problems))
-        self._check_parts(n_topics)
+        saved.check(self, self._sizes(), partial=True)
+        self._check_parts(self._sizes())
 
-    def _check_parts(self, n_topics: int) -> None:
+    def _check_parts(self, sizes: Mapping[str, int]) -> None:
         """Let the parts of a saved model check what they have learned."""
         sharing, step = (getattr(self, n, None) for n in ("sharing_", "theta_step_"))
         if sharing is not None:
             from topicfold.graph.sharing import CountSharing
 
             width = getattr(getattr(sharing, "counts_", None), "shape", (0, 0))[1]
-            if not isinstance(sharing, CountSharing) or width != self.n_features_in_:
+            if not isinstance(sharing, CountSharing) or width != sizes["V"]:
                 raise ValueError("sharing_ does not fit its words")
         if isinstance(step, ThetaStep):
-            step._check_fitted(n_topics)
+            step._check_fitted(sizes)
         elif step is not None:
             raise ValueError("theta_step_ is not a step")
-
-    @classmethod
-    def _declared(cls, table: str) -> dict[str, Any]:
-        """Return what a class and its bases declare of saved attributes."""
-        found: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            found |= vars(base).get(table, {})
-        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -612,26 +585,6 @@ class TopicModel(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _number_problems(name: str, array: Any, shape: tuple[int, ...]) -> list[str]:
-    """Return what is wrong with a saved number or array; see `_saved_numbers`."""
-    if not shape:
-        number = isinstance(array, Real) and not isinstance(array, bool)
-        if number and 0 <= float(array) <= _LARGEST_PRIOR:
-            return []
-        return [f"{name} is {array!r}, not a positive number"]
-    if not isinstance(array, np.ndarray):
-        return [f"{name} is not an array"]
-    if array.shape != shape:
-        return [f"{name} has shape {array.shape}, not {shape}"]
-    if array.ndim == 2:
-        return list(simplex_problems(name, array))
-    if not (array >= 0).all():
-        return [f"{name} has negative entries"]
-    if name in _SOME_POSITIVE and array.size and not array.any():
-        return [f"{name} are all zero"]
-    return []
 
 
 def one_at_a_time(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -720,16 +673,11 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
     callbacks: Annotated[Sequence[Callback] | None, list, tuple]
     verbose: bool
 
-    _saved_lists: ClassVar[dict[str, type]] = {"objective_history_": Real}
-
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
-        super()._check_loaded()
-        passes = getattr(self, "n_iter_", None)
-        if passes is not None and (type(passes) is not int or passes < 0):
-            raise ValueError(f"n_iter_ is {passes!r}, not a number of iterations")
-        if not isinstance(getattr(self, "converged_", True), bool | np.bool_):
-            raise ValueError("converged_ is neither True nor False")  # noqa: TRY004
+    _saved = saved.forms(
+        objective_history_=saved.real_numbers,
+        n_iter_=saved.number(0, 2**53, whole=True),
+        converged_=saved.flag,
+    )
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)
@@ -940,7 +888,7 @@ def check_documents(
         words, X = X.vocabulary, X.counts
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
-        _check_not_empty(X, allow_empty)
+        check_not_empty(X, allow_empty)
         warn_empty(X)
         return X
     if sparse.issparse(X):
@@ -952,7 +900,7 @@ def check_documents(
         typed = any(hasattr(X, name) for name in ("dtype", "columns"))
         if hasattr(X, "__array__") and not typed:
             X = np.asarray(X)  # else whole numbers become float64, of an array float32
-        _refuse_other(X)
+        refuse_other(X)
     unnamed = sparse.issparse(X) and not reset
     with _names_aside(estimator) if unnamed else nullcontext():
         X = validate_data(
@@ -973,114 +921,12 @@ def check_documents(
     if X.dtype.kind != "f":
         X = X.astype(np.float32)
     X = sparse.csr_matrix(X)
-    _check_values(X, type(estimator).__name__, threads)
+    check_values(X, type(estimator).__name__, threads)
     X = canonical(X, threads)
     check_range(X, threads=threads)
-    _check_not_empty(X, allow_empty)
+    check_not_empty(X, allow_empty)
     warn_empty(X)
     return X
-
-
-def _check_not_empty(X: sparse.csr_matrix, allow_empty: bool) -> None:
-    if X.nnz == 0 and not allow_empty:
-        raise DataError(
-            f"The counts ({X.shape[0]} documents × {X.shape[1]} terms) have no "
-            "non-zero entry. Check the vectoriser: min_df, max_df or the stop words "
-            "may have removed every word."
-        )
-
-
-def _refuse_other(X: Any) -> None:
-    """Refuse texts, dates and masks, which are no counts or would pass for some."""
-    if X is None or isinstance(X, Mapping | Iterator):
-        raise DataError(
-            f"X is {'None' if X is None else 'a ' + type(X).__name__}, but one matrix "
-            "of word counts is needed: expected a 2D array, documents × words."
-        )
-    if np.ma.is_masked(X):
-        raise DataError(
-            "X has masked entries, which models cannot leave out. Fill them first: "
-            "X.filled(0)."
-        )
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        for place, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
-            if dtype.kind in "OMm" and len(X) and not _is_number(X.iloc[0, place]):
-                raise DataError(
-                    f"The column {column!r} of X holds {X.iloc[0, place]!r}, but a "
-                    "matrix of word counts is needed. Leave it out, or give the table "
-                    "to topicfold.Topics, which takes texts as they are."
-                )
-        return
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
-        raise DataError("X holds dates or times. Give a matrix of word counts.")
-    first = X
-    if isinstance(X, np.ndarray):
-        first = X.flat[0] if X.size and X.dtype.kind in "OU" else None
-    elif isinstance(X, list | tuple):
-        first = X[0] if X else None
-    elif np.ndim(X) == 1 and len(X) and not sparse.issparse(X):  # a column of a table
-        first = next(iter(X))
-    if isinstance(first, str):
-        raise DataError(
-            "X holds strings, but a matrix of word counts is needed. Turn texts into "
-            "counts first: sklearn.feature_extraction.text.CountVectorizer()"
-            ".fit_transform(texts). topicfold.Topics takes texts as they are."
-        )
-    inner = first[0] if isinstance(first, list | tuple) and first else None
-    if isinstance(inner, str):
-        raise DataError(
-            "X holds lists of words, but a matrix of word counts is needed. Count them "
-            "with topicfold.corpus.vectorize(map(' '.join, X), tokens='spaces'), or "
-            "give them to topicfold.Topics as they are."
-        )
-    if isinstance(inner, tuple) and len(inner) == 2:
-        raise DataError(
-            "X holds pairs of word and count, as gensim has them, but a matrix is "
-            "needed. Convert them with gensim.matutils.corpus2csc(X, "
-            "num_terms=len(dictionary)).T."
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, Number | np.bool_)
-
-
-def _check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
-    found = bad_values(X, threads=threads)
-    if "negative" in found:
-        raise DataError(
-            f"Negative values in data passed to {name}: X has {found}. {name} needs "
-            "counts or other non-negative weights."
-        )
-    if found:
-        raise DataError(
-            f"Input X contains NaN or infinity: X has {found}. Replace or remove them "
-            "before fitting."
-        )
-
-
-# A prior that was learned, or what else is known of a document, may say more.
-_WITHOUT_WORDS = "topic mixture expected without words, uniform in most models"
-
-
-def warn_empty(X: sparse.csr_matrix) -> None:
-    """Say once that documents have no word."""
-    empty = np.flatnonzero(np.diff(X.indptr) == 0)
-    if len(empty) and X.shape[0] > 0 and not _said_in_search():
-        warnings.warn(
-            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
-            EmptyDocumentWarning,
-            stacklevel=level_of_caller(),
-        )
-
-
-def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
-    """Return the sentence about documents that have no word, and what they get."""
-    if len(empty) == 1:
-        told = f"has no word (row {empty[0]}); it gets"
-    else:
-        told = f"have no word (first: row {empty[0]}); they get"
-    return f"{len(empty)} of {n_documents} documents {told} the {instead}."
 
 
 def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
@@ -1100,37 +946,6 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
             SpareTopicsWarning,
             stacklevel=level_of_caller(),
         )
-
-
-@contextmanager
-def already_warned(*also: type[Warning]) -> Iterator[None]:
-    """Keep a model inside another from warning again of empty documents, and `also`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyDocumentWarning)
-        for category in also:
-            warnings.simplefilter("ignore", category)
-        yield
-
-
-def _said_in_search() -> bool:
-    """Whether a search or validation over many fits has warned of this before.
-
-    Every split of a corpus has other empty documents; the line that started the search
-    is told once.
-    """
-    frame, searching = sys._getframe(1), False
-    while frame is not None:
-        room = frame.f_globals.get("__name__", "")
-        searching = searching or room.startswith("sklearn.model_selection")
-        if searching and not room.startswith(("sklearn", "joblib", "topicfold")):
-            break
-        frame = frame.f_back  # type: ignore[assignment]
-    if not searching:
-        return False
-    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    known = place in _SEARCHES
-    _SEARCHES.add(place)
-    return known
 
 
 def arrives_in_blocks(X: Any) -> bool:

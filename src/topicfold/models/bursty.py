@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
 from topicfold.corpus.splits import complete_split
@@ -21,7 +23,7 @@ from topicfold.infer.fold_in import SMOOTHING
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.perplexity import perplexity_of
-from topicfold.models.base import EMPTY, already_warned
+from topicfold.models.base import EMPTY
 from topicfold.models.lda import LDA, SidedLDA
 
 # Documents left out of the topics by which the strength is chosen, of so many at least;
@@ -155,12 +157,7 @@ class BurstyLDA(SidedLDA):
         return perplexity_of(p, held_out, mix, SMOOTHING)
 
     _needed_state = (*LDA._needed_state, "strength_", "doc_topic_prior_")
-    _saved_numbers: ClassVar[dict[str, str]] = {"strength_": ""}
-
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        prior = getattr(self, "doc_topic_prior_", np.ones(1))
-        if not (np.asarray(prior) > np.finfo(np.float32).tiny).all():
-            raise ValueError("doc_topic_prior_ is not positive")
-        if hasattr(self, "components_") and not self.strength_ > 0:
-            raise ValueError("strength_ is not positive")
+    _saved = saved.forms(
+        strength_=saved.number(saved.SMALLEST, saved.LARGEST_PRIOR),
+        doc_topic_prior_=saved.numbers("K", float(np.finfo(np.float32).tiny)),
+    )

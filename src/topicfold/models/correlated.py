@@ -16,6 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
@@ -28,7 +30,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.learner import Learner, LeftOut
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import contrasting_words
-from topicfold.models.base import PRIOR, STARTS, already_warned
+from topicfold.models.base import PRIOR, STARTS
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
@@ -333,6 +335,8 @@ class CorrelatedLDA(PLSA):
     ) -> Sequence[tuple[Any, Array]]:
         return [(np.arange(X.shape[0]), self.components_)]
 
+    _saved = saved.forms(topic_correlations_=saved.numbers("KK"))
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, "components_"):
@@ -340,9 +344,6 @@ class CorrelatedLDA(PLSA):
         step = getattr(self, "theta_step_", None)
         if not isinstance(step, LogisticNormalTheta):
             raise ValueError("theta_step_ is not that of the model")  # noqa: TRY004
-        known: Any = getattr(self, "topic_correlations_", step.correlations())
-        if np.shape(known) != (len(self.components_),) * 2 or known.dtype.kind != "f":
-            raise ValueError("topic_correlations_ are not those of the topics")
 
 
 class StructuralLDA(CorrelatedLDA):
@@ -577,11 +578,11 @@ class StructuralLDA(CorrelatedLDA):
             theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
         return theta
 
+    _saved = saved.forms(content_groups_=saved.texts())
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         groups = getattr(self, "content_groups_", [])
-        if not isinstance(groups, list) or not all(isinstance(g, str) for g in groups):
-            raise ValueError("content_groups_ are not names")
         if groups:
             if not isinstance(self.phi_step_, GroupedPhi):
                 raise ValueError("phi_step_ is not that of the model")

@@ -215,9 +215,15 @@ class DynamicLDA(_TimedLDA):
     @property
     def prevalence_(self) -> NDArray[np.float64]:
         """Shares of topics in the tokens of each slice; NaN where there are none."""
+        self._side(TimeSlices)  # an edited model has none, and a sentence says so
         totals = self.slice_tokens_.sum(axis=1, keepdims=True)
         shares = np.full_like(self.slice_tokens_, np.nan)
         return np.divide(self.slice_tokens_, totals, out=shares, where=totals > 0)
+
+    def _forget_sides(self) -> None:
+        """Leave out the tokens of every slice in the topics before an edit."""
+        super()._forget_sides()
+        self.__dict__.pop("slice_tokens_", None)
 
     def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
         yield from super()._side_tables(vocabulary)

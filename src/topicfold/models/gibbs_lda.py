@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from topicfold.core import saved
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
@@ -221,12 +222,11 @@ class GibbsLDA(SidedModel, DirichletTopics):
         "n_features_in_", "doc_topic_prior_", "topic_word_prior_", "seed_",
     )  # fmt: skip
 
+    _saved = saved.forms(seed_=saved.number(0, 2**32 - 1, whole=True))
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         check_place(getattr(self, "sides_", []), "gibbs")
-        seed = getattr(self, "seed_", 0)
-        if type(seed) is not int or not 0 <= seed < 2**32:
-            raise ValueError(f"seed_ is {seed!r}, not a whole number")
 
     def _counts(self, X: Any, **options: Any) -> Any:
         counts = super()._counts(X, **options)

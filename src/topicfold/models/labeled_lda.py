@@ -14,6 +14,7 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import SHARE, whole
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.protocol import ranges_of
@@ -28,7 +29,6 @@ from topicfold.evidence.labels import (
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import scored
 from topicfold.models.supervised import usual_unless_worse

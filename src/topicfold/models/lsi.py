@@ -21,7 +21,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import SparseRows, check_counts, tall_product
+from topicfold.core import saved
+from topicfold.core.counts import SparseRows, check_counts, tall_product, told_empty
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
@@ -29,7 +30,7 @@ from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.graph.embedding import refuse_data
 from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
-from topicfold.models.base import check_documents, save_fitted, told_empty
+from topicfold.models.base import check_documents, save_fitted
 
 
 class LSI(
@@ -342,33 +343,26 @@ class LSI(
         self.singular_values_ = _padded(values[None], self.n_components)[0]
         self.term_base_ = right
 
+    _saved = saved.forms(
+        term_base_=saved.numbers("VR"),
+        term_weights_=saved.numbers("V"),
+        singular_values_=saved.numbers("K"),
+        n_documents_seen_=saved.number(1, 2**53, whole=True),
+        total_squares_=saved.number(0),
+        doc_topics_=saved.maybe(saved.numbers("DK")),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not match."""
         if not hasattr(self, "term_base_"):
             return  # saved before it was fitted
-        arrays = {"term_base_": 2, "term_weights_": 1, "singular_values_": 1}
-        for name, ndim in arrays.items():
-            array: Any = getattr(self, name, None)
-            if getattr(array, "ndim", 0) != ndim or array.dtype.kind != "f":
-                raise ValueError(f"{name} is not an array of {ndim} dimensions")
-        n_terms, rank = self.term_base_.shape
-        if n_terms != self.n_features_in_ or self.term_weights_.shape != (n_terms,):
-            raise ValueError(f"term_base_ has {n_terms} rows for other terms")
-        if rank > len(self.singular_values_) or not (self._old_values() > 0).all():
+        rank, n_values = self.term_base_.shape[1], len(self.singular_values_)
+        sizes = {"V": self.n_features_in_, "R": rank, "K": n_values}
+        saved.check(self, {**sizes, "D": self.n_documents_seen_})
+        if rank > n_values or not (self._old_values() > 0).all():
             raise ValueError("singular_values_ do not fit term_base_")
         if np.abs(self.term_base_.T @ self.term_base_ - np.eye(rank)).max() > 0.1:
             raise ValueError("the columns of term_base_ are not orthonormal")
-        seen, squares = self.n_documents_seen_, self.total_squares_
-        if type(seen) is not int or seen < 1:
-            raise ValueError(
-                f"n_documents_seen_ is {seen!r}, not a number of documents"
-            )
-        if not isinstance(squares, float) or squares < 0:
-            raise ValueError(f"total_squares_ is {squares!r}, not a sum of squares")
-        if hasattr(self, "doc_topics_"):
-            documents, expected = self.doc_topics_, (seen, len(self.singular_values_))
-            if np.shape(documents) != expected or documents.dtype.kind != "f":
-                raise ValueError(f"doc_topics_ is not an array of shape {expected}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

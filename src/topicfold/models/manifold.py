@@ -13,6 +13,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
+from topicfold.core.counts import warn_empty
 from topicfold.core.labels import encode_labels
 from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
@@ -23,7 +25,7 @@ from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
-from topicfold.models.base import check_asked, warn_empty
+from topicfold.models.base import check_asked
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
 from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep
@@ -166,8 +168,8 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
-    _saved_numbers: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("strength_", "pull_", "weight_"), ""
+    _saved = dict.fromkeys(
+        ("strength_", "pull_", "weight_"), saved.number(0, saved.LARGEST_PRIOR)
     )
 
     def _check_loaded(self) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
 from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
@@ -243,14 +244,13 @@ class MedLDA(ClassifierMixin, LearnedModel):
 
     _needed_state = ("n_features_in_", "topic_totals_", "coef_", "classes_")
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if hasattr(self, "coef_"):
-            if getattr(self.classes_, "ndim", 0) != 1 or len(self.classes_) < 2:
-                raise ValueError("classes_ is not an array of two classes or more")
-            expected = (len(self.classes_), len(self.components_))
-            if self.coef_.shape != expected:
-                raise ValueError(f"coef_ has shape {self.coef_.shape}, not {expected}")
+    _saved = saved.forms(coef_=saved.numbers("CK"))
+
+    def _sizes(self) -> dict[str, int]:
+        classes: Any = getattr(self, "classes_", None)
+        if getattr(classes, "ndim", 0) != 1 or len(classes) < 2:
+            raise ValueError("classes_ is not an array of two classes or more")
+        return {**super()._sizes(), "C": len(classes)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

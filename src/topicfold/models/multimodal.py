@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import as_csr, smooth_idf
 from topicfold.core.parameters import warn_caller
+from topicfold.core.saved import is_text
 from topicfold.core.typing import Array
 from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
@@ -24,7 +25,7 @@ from topicfold.graph.embedding import refuse_data
 from topicfold.learn import Callback
 from topicfold.models.base import arrives_in_blocks, as_blocks, one_at_a_time
 from topicfold.models.lda import SidedLDA
-from topicfold.parts.sides import Side, is_text
+from topicfold.parts.sides import Side
 from topicfold.phi.matrices import OtherCounts
 from topicfold.topic_data import TopicData
 

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import SHARE_BELOW_ONE, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import FitInterruptedWarning, SpareTopicsWarning
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import LearnedModel, already_warned
+from topicfold.models.base import LearnedModel
 from topicfold.models.gibbs_lda import GibbsLDA
 from topicfold.models.lda import LDA
 

@@ -10,14 +10,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import simplex_problems
+from topicfold.core import saved
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import MAX_TOPICS, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import SpareTopicsWarning
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import already_warned
 from topicfold.models.lda import LDA, SidedLDA
 
 
@@ -126,17 +126,13 @@ class PachinkoLDA(SidedLDA):
 
     _needed_state = (*LDA._needed_state, "super_topics_", "super_prior_")
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if not hasattr(self, "components_"):
-            return
-        shape = self.n_supertopics, len(self.components_)
-        found = np.shape(self.super_topics_), np.shape(self.super_prior_)
-        if found != (shape, shape[:1]):
-            raise ValueError("super_topics_ or super_prior_ do not match its topics")
-        problems = list(simplex_problems("super_topics_", self.super_topics_))
-        if problems or not (np.asarray(self.super_prior_) >= 0).all():
-            raise ValueError("; ".join(problems) or "super_prior_ has negative entries")
+    _saved = saved.forms(
+        super_topics_=saved.shares("SK"),
+        super_prior_=saved.numbers("S", 0),
+    )
+
+    def _sizes(self) -> dict[str, int]:
+        return {**super()._sizes(), "S": self.n_supertopics}
 
 
 def _topic_counts(theta: Array, lengths: Array) -> sparse.csr_matrix:

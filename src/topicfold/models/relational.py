@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from topicfold.core.counts import smooth_idf
+from topicfold.core import saved
+from topicfold.core.counts import already_warned, smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -27,7 +28,6 @@ from topicfold.evidence.links import Links, read_links
 from topicfold.evidence.words import weighted
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
-from topicfold.models.base import already_warned
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.models.supervised import choose_weight
@@ -188,22 +188,21 @@ class RelationalLDA(SidedLDA):
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
+    _saved = saved.forms(
+        word_idf_=saved.numbers("V"),
+        word_coef_=saved.numbers("4"),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""
         super()._check_loaded()
         if not hasattr(self, "word_coef_"):
             return
         shape = len(self._side(Links).link_topics_), self.n_features_in_
-        coef = self.word_coef_
-        for name in ("word_idf_", "word_coef_"):
-            array = getattr(self, name)
-            if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-                raise ValueError(f"{name} is not an array of numbers")
-        if not sparse.issparse(self.link_words_):
-            raise ValueError("link_words_ is not a sparse matrix")
-        if self.link_words_.shape != shape or self.word_idf_.shape != shape[1:]:
+        words: Any = self.link_words_
+        if not sparse.issparse(words) or words.shape != shape:
             raise ValueError("link_words_ are not those of its documents")
-        if coef.shape != (4,) or not (coef[1:] >= 0).all():
+        if not (self.word_coef_[1:] >= 0).all():
             raise ValueError("word_coef_ is invalid")
 
     coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")

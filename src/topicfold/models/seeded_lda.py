@@ -54,7 +54,7 @@ class SeededLDA(SidedLDA):
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
     self_train : bool, default=True
-        Whether documents with seed words teach; not with fewer than 100 documents for
+        Whether documents with seed words teach; not with fewer than 25 documents for
         each topic with seeds, nor where it misleads. False is the original model.
 
     Attributes

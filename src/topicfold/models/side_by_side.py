@@ -11,16 +11,12 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import already_warned
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_asked,
-    check_documents,
-)
+from topicfold.models.base import TopicModel, check_asked, check_documents
 from topicfold.models.manifold import GraphPLSA
 
 

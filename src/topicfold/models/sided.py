@@ -20,13 +20,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core.counts import already_warned, warn_empty
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn.learner import ColumnGroup
-from topicfold.models.base import LearnedModel, already_warned, warn_empty
+from topicfold.models.base import LearnedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.parts.tables import side_tables
@@ -202,10 +203,11 @@ class SidedModel(LearnedModel):
             raise ValueError("sides_ is not a list")  # noqa: TRY004
         check_together(sides)
         if sides:
-            n_topics, n_terms = self.components_.shape
+            sizes = self._sizes()
             for side in sides:
-                side._check_fitted(n_topics, n_terms)
-            side_tables(sides, [""] * n_terms, n_topics)  # refuses what is no table
+                side._check_fitted(sizes)
+            # Refuses what is no table.
+            side_tables(sides, [""] * sizes["V"], sizes["K"])
 
     # ---- fitting
 
@@ -383,6 +385,12 @@ class SidedModel(LearnedModel):
         known = self._keywords(sides)
         wrong = [name for name in given if name not in known]
         if wrong:
+            if not known and getattr(self, "edits_", None):
+                raise DataError(
+                    f"{type(self).__name__} got the data {wrong[0]!r}, but what it "
+                    "learned of them was about its topics before they were edited. "
+                    "Leave them out, or use the model as it was."
+                )
             takes = f"It takes {', '.join(known)}" if known else "It has no sides"
             raise TypeError(
                 f"{type(self).__name__} got the data {wrong[0]!r}, which none of its "

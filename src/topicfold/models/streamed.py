@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from topicfold.core import saved
 from topicfold.core.parameters import NOT_NEGATIVE, whole
 from topicfold.learn.online import Stream
 from topicfold.models.base import LearnedModel
@@ -103,13 +104,11 @@ class StreamedModel(LearnedModel):
         stream.begin(X, self._size, init, self.random_state)
         return stream
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        for name in ("n_batches_", "n_documents_seen_", "tokens_seen_"):
-            seen = getattr(self, name, 0)
-            kinds = (int, float) if name == "tokens_seen_" else (int,)
-            if type(seen) not in kinds or not 0 <= seen < _MOST_SEEN:
-                raise ValueError(f"{name} is {seen!r}, not a number of what was seen")
+    _saved = saved.forms(
+        n_batches_=saved.number(0, _MOST_SEEN, whole=True),
+        n_documents_seen_=saved.number(0, _MOST_SEEN, whole=True),
+        tokens_seen_=saved.number(0, _MOST_SEEN),
+    )
 
     def _keep_stream(self, stream: Stream) -> None:
         """Keep what a stream has taught."""

@@ -13,7 +13,8 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import document_frequencies
+from topicfold.core import saved
+from topicfold.core.counts import already_warned, document_frequencies
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.linear import Kind
@@ -23,7 +24,7 @@ from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import top_words
-from topicfold.models.base import already_warned, arrives_in_blocks
+from topicfold.models.base import arrives_in_blocks
 from topicfold.models.lda import ALPHA_MOST, ALPHA_SUM, LDA, SidedLDA
 from topicfold.models.sided import of_side, scored
 from topicfold.parts.sides import Side
@@ -281,21 +282,17 @@ class SupervisedLDA(SidedLDA):
         words = self._words().means(counts, self.kind == "classes")
         return np.asarray((1 - WORD_SHARE) * found + WORD_SHARE * words)
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose words are not those of its topics."""
-        super()._check_loaded()
-        if not hasattr(self, "word_coef_"):
-            return
-        outputs = len(self.classes_) if self.kind == "classes" else 1
-        n_terms = self.components_.shape[1]
-        for name, shape in (
-            ("word_idf_", (n_terms,)),
-            ("word_coef_", (outputs, n_terms)),
-            ("word_intercept_", (outputs,)),
-        ):
-            array = np.asarray(getattr(self, name, None), dtype=np.float64)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} is not an array of numbers of shape {shape}")
+    _saved = saved.forms(
+        word_idf_=saved.numbers("V"),
+        word_coef_=saved.numbers("OV"),
+        word_intercept_=saved.numbers("O"),
+    )
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = super()._sizes()
+        if hasattr(self, "word_coef_"):
+            sizes["O"] = len(self.classes_) if self.kind == "classes" else 1
+        return sizes
 
     def _start_of(self, counts: Any, joined: Any, groups: Any, init: Any) -> Array:
         """Return where topics start: at those of a short LDA, unless one is given."""

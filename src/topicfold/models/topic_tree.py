@@ -16,6 +16,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
 from topicfold.core.counts import normalize_rows
 from topicfold.core.parameters import whole
 from topicfold.core.side_table import SideTable
@@ -161,21 +162,18 @@ class TopicTree(LearnedModel):
         "n_features_in_", "parents_", "levels_", "node_documents_",
     )  # fmt: skip
 
+    _saved = dict.fromkeys(
+        ("parents_", "levels_", "node_documents_"), saved.numbers("K", kinds="iu")
+    )
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, "components_"):
             return
-        n_nodes = len(self.components_)
-        for name in ("parents_", "levels_", "node_documents_"):
-            array = getattr(self, name)
-            if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-                raise ValueError(f"{name} is not an array of whole numbers")
-            if array.shape != (n_nodes,):
-                raise ValueError(f"{name} has shape {array.shape}, not {(n_nodes,)}")
         inner = self.parents_[1:]
         if self.parents_[0] != -1 or (inner < 0).any():
             raise ValueError("parents_ needs one root, as its first node")
-        if (inner >= np.arange(1, n_nodes)).any():
+        if (inner >= np.arange(1, len(self.components_))).any():
             raise ValueError("parents_ has a node before its parent")
         if self.levels_[0] != 0 or (self.levels_[1:] != self.levels_[inner] + 1).any():
             raise ValueError("levels_ are not those of parents_")

@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import normalize_rows, simplex_problems
+from topicfold.core import saved
+from topicfold.core.counts import already_warned, normalize_rows, simplex_problems
 from topicfold.core.labels import class_members
 from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, whole
 from topicfold.core.typing import Array
@@ -41,12 +42,7 @@ from topicfold.infer.two_phase import (
 )
 from topicfold.learn.fstm import updated_topics
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import (
-    TopicModel,
-    already_warned,
-    check_documents,
-    one_at_a_time,
-)
+from topicfold.models.base import TopicModel, check_documents, one_at_a_time
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 
@@ -569,6 +565,11 @@ class TwoPhase(TopicModel):
     doc_topics_ = _of_base("doc_topics_", "Mixtures of the training documents.")
     doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
 
+    _saved = saved.forms(
+        word_regression_=saved.numbers("VK"),
+        regression_mean_=saved.numbers("K"),
+    )
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose arrays do not match."""
         super()._check_loaded()
@@ -576,15 +577,6 @@ class TwoPhase(TopicModel):
             return  # saved before it was fitted
         if not isinstance(self.base_, TopicModel) or not hasattr(self, "components_"):
             raise ValueError("base_ is not a fitted topic model")
-        shape = self.n_features_in_, len(self.components_)
-        fit = getattr(self, "word_regression_", None)
-        mean = getattr(self, "regression_mean_", None)
-        if hasattr(self, "word_regression_") and not (
-            isinstance(fit, np.ndarray)
-            and isinstance(mean, np.ndarray)
-            and (fit.shape, mean.shape) == (shape, shape[1:])
-        ):
-            raise ValueError("its regression and its topics do not match")
         seen: Any = getattr(self, "training_counts_", None)
         mixtures: Any = getattr(self, "label_mixtures_", None)
         if seen is mixtures is None:

@@ -17,6 +17,8 @@ in the objective    ``value``                 ``value``           ``value``
 
 What a part has learned are its attributes that end in ``_``: they are saved with the
 model, and a fit goes on from them. `transform` calls the same methods but for `learn`.
+Parts from outside are in the guides (``docs/guide/which_model.md`` for steps,
+``docs/guide/sides.md`` for sides), correlated topics in ``tests/step_support.py``.
 """
 
 from topicfold.parts.sides import Side, TopicWeights

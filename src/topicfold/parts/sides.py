@@ -43,13 +43,13 @@ beside a prior or a mask, and any number of evidences and counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.counts import simplex_problems
+from topicfold.core import saved
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, Move, Part
@@ -90,12 +90,6 @@ def learn_from(
     context.sums = sums
     side.learn(sums(), context)
     context.sums = None
-
-
-def is_text(names: Any) -> bool:
-    """Tell whether something is an array or a list of text."""
-    flat = isinstance(names, list | np.ndarray) and np.ndim(names) == 1
-    return flat and all(isinstance(name, str) for name in names)
 
 
 def is_missing(value: Any) -> bool:
@@ -148,11 +142,8 @@ class Side(Part):
     learns_last: ClassVar[bool] = False
     in_batches: ClassVar[bool] = True
     init: ClassVar[str | None] = None
-    # What a fitted side must have, and a loaded one is held to: arrays whose last axis
-    # is the topics, those of them with rows on the simplex, and finite numbers.
-    _per_topic: ClassVar[tuple[str, ...]] = ()
-    _simplex: ClassVar[tuple[str, ...]] = ()
-    _numbers: ClassVar[tuple[str, ...]] = ()
+    # What a fitted side must have, and a loaded one is held to (`core.saved`).
+    _saved: ClassVar[dict[str, saved.Form]] = {}
 
     def n_topics(self, data: Any, context: Context) -> int | None:
         """Return how many topics the model must have; None if any number will do.
@@ -210,24 +201,16 @@ class Side(Part):
     def follow(self, moves: Sequence[Move], data: Any) -> None:
         """Let what was learned follow topics that were merged and split."""
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        """Refuse a loaded side that is not that of a model of this size."""
-        own = type(self).__name__
-        for name in (*self._per_topic, *self._simplex):
-            array = getattr(self, name, None)
-            if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-                raise ValueError(f"{name} of {own} is not an array of numbers")
-            if array.shape[-1:] != (n_topics,):
-                raise ValueError(
-                    f"{name} of {own} has shape {array.shape} for {n_topics} topics"
-                )
-            problems = simplex_problems(name, array) if name in self._simplex else ()
-            for problem in problems:
-                raise ValueError(f"{problem} ({own})")
-        for name in self._numbers:
-            value = getattr(self, name, None)
-            if not isinstance(value, float | int | np.number) or not np.isfinite(value):
-                raise ValueError(f"{name} of {own} is {value!r}, not a finite number")
+    def _sizes(self, sizes: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the sizes of the arrays in `_saved`, given those of the model."""
+        return sizes
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a loaded side that is not that of a model of these sizes."""
+        try:
+            saved.check(self, self._sizes(sizes))
+        except ValueError as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from error
 
     # ---- one of these for each hook
 

@@ -23,7 +23,7 @@ need not be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -207,7 +207,8 @@ class Part(FittedAttributes, BaseEstimator):
     def check(self, data: Any, context: Any) -> Any:
         """Return the data of documents, checked: rows that can be sliced.
 
-        In a fit it may set attributes (names, classes).
+        In a fit it may set attributes (names, classes). In `transform`, a θ-step's is
+        called with None where no data were given, a side's is not called.
         """
         return data
 
@@ -331,8 +332,8 @@ class ThetaStep(Step):
         """Whether what is learned still changes."""
         return False
 
-    def _check_fitted(self, n_topics: int) -> None:
-        """Refuse a loaded step that is not that of a model of this size."""
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a loaded step that is not that of a model of these sizes."""
 
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
         """Return new rows of any positive scale from expected counts N_dk.
@@ -480,16 +481,19 @@ def prepare_step(step: Step, context: Context) -> None:
     context.state = step.prepare(context)
 
 
-def is_plain(step: Step, context: Context | None = None) -> bool:
-    """Whether a step is that of PLSA, with a prior or not: by kind, or by strength."""
+def is_plain(step: Step) -> bool:
+    """Whether a step is that of PLSA, with a prior or not."""
     base = ThetaStep if isinstance(step, ThetaStep) else PhiStep
-    if type(step).update is base.update:  # type: ignore[attr-defined]
-        return True
-    strength = getattr(step, "weight", None)
-    if context is not None:
-        strength = getattr(context.state, "strength", strength)
-        return strength is not None and strength == 0
-    return False
+    return type(step).update is base.update  # type: ignore[attr-defined]
+
+
+def has_no_effect(step: Step, context: Context) -> bool:
+    """Whether a fit with a step is one by that of PLSA: by its kind, or a weight of 0.
+
+    The weight is that of the step's state, if the fit has found one.
+    """
+    weight = getattr(context.state, "strength", getattr(step, "weight", None))
+    return is_plain(step) or weight == 0
 
 
 def learn_from_documents(

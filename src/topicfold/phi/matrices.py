@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from topicfold.core.counts import (
     simplex_problems,
 )
 from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.saved import is_text
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import Side, check_rows, is_text
+from topicfold.parts.sides import Side, check_rows
 from topicfold.parts.steps import Context
 
 
@@ -157,12 +159,12 @@ class OtherCounts(DeclaredParameters, Side):
         best = [best_places(topic, n) for topic in self.components_]
         return [[str(words[w]) for w in places] for places in best]
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
         for problem in simplex_problems("components_", self.components_):
             raise ValueError(problem)
         words = getattr(self, "feature_names_in_", None)
-        shape = n_topics, self.n_columns_ if words is None else len(words)
-        if {self.components_.shape, shape} != {(n_topics, self.n_columns_)}:
+        shape = sizes["K"], self.n_columns_ if words is None else len(words)
+        if {self.components_.shape, shape} != {(sizes["K"], self.n_columns_)}:
             raise ValueError("components_, its words and columns are not equally many")
         if words is not None and not is_text(words):
             raise ValueError("feature_names_in_ are not words")

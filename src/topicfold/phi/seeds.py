@@ -306,13 +306,13 @@ class Seeds(DeclaredParameters, Side):
         floor[groups[shut], shut_topics] = 0.0
         return TopicWeights(weights, scale, floor, groups)
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
         named = sorted(name for name in self.topic_names_ if name)
         size = len(self.topic_names_)
-        if size != n_topics or named != sorted(filter(None, self.seed_words_)):
+        if size != sizes["K"] or named != sorted(filter(None, self.seed_words_)):
             raise ValueError("topic_names_ are not those of seed_words_")
         for name, columns in self.seed_words_.items():
-            if not all(type(w) is int and 0 <= w < n_terms for w in columns):
+            if not all(type(w) is int and 0 <= w < sizes["V"] for w in columns):
                 raise ValueError(f"the seed words of {name!r} are not columns")
 
 

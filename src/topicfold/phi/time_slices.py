@@ -8,11 +8,13 @@ never have topics of different subjects, and next to LDA they cost one pass.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topicfold.core import saved
 from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters, whole
 from topicfold.evidence.times import as_numbers, checked_times
 from topicfold.exceptions import DataError
@@ -142,13 +144,18 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         places = np.where(numbers < starts[0], before, places)
         return np.where(np.isnan(numbers), np.nan, places)
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        self._check_slices(n_topics, n_terms)
-        starts, names = self.slice_starts_, self.slice_names_
-        fine = isinstance(starts, np.ndarray) and starts.shape == (self.n_slices_,)
-        if not fine or not np.isfinite(starts).all():
-            raise ValueError("slice_starts_ is invalid")
-        if (np.diff(starts) <= 0).any() or len(names) != len(starts):
-            raise ValueError("slice_starts_ or slice_names_ is invalid")
-        if type(self.dates_) is not bool or type(self.by_value_) is not bool:
-            raise ValueError("dates_ or by_value_ is not True or False")
+    _saved = saved.forms(
+        slice_starts_=saved.numbers("S"),
+        slice_names_=saved.texts("S"),
+        dates_=saved.flag,
+        by_value_=saved.flag,
+    )
+
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {**sizes, "S": self.n_slices_}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        self._check_slices(sizes["K"], sizes["V"])
+        super()._check_fitted(sizes)
+        if (np.diff(self.slice_starts_) <= 0).any():
+            raise ValueError("slice_starts_ do not rise")

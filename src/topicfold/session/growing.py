@@ -34,7 +34,7 @@ from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.inputs import Documents
 from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
-from topicfold.editing import check_unbound, forget_sides
+from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
 from topicfold.models.base import check_asked
@@ -121,12 +121,16 @@ def updated(
 def learns(model: Any) -> bool:
     """Tell whether the topics of a model learn from the counts of more documents.
 
-    A model of classes, authors, responses, features, links or embeddings would have to
-    be told these of the new documents too.
+    A model of classes, authors, responses, features, covariates, links or embeddings
+    would have to be told these of the new documents too.
     """
     if hasattr(model, "classes_") or isinstance(model, LSI):
         return False
     told = any(side.keyword for side in getattr(model, "sides_", ()))
+    step = getattr(model, "theta_step_", None)
+    if step is not None and step.data is not None:  # of covariates there may be none
+        told = told or bool(getattr(step, "columns_", True))
+    told = told or bool(getattr(model, "content_groups_", ()))
     kept = ("training_counts_", "sharing_", "embeddings_")
     return not told and not any(hasattr(model, name) for name in kept)
 
@@ -277,7 +281,7 @@ def _add_topics(grown: Any, added: Any, n_new: int) -> None:
         grown.topic_names_ = [*names, *[""] * n_new]
     entry = {"action": "grow", "n_topics": n_new}
     grown.edits_ = [*getattr(grown, "edits_", ()), entry]
-    grown.set_params(n_components=n_old + n_new)
+    set_size(grown)
 
 
 def word_gains(
@@ -378,6 +382,9 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
     grown.doc_topics_ = np.vstack([grown.doc_topics_, mixtures])
     grown.doc_lengths_ = np.concatenate([grown.doc_lengths_, lengths])
+    if hasattr(grown, "doc_super_topics_"):
+        above = [grown.doc_super_topics_, grown.transform_super(added)]
+        grown.doc_super_topics_ = np.vstack(above)
     graph: Any = getattr(grown, "graph_", None)
     # That of the fit: new documents have no neighbours in it.
     if sparse.issparse(graph) and graph.format == "csr":

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core import saved
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, Move, moved_shares
@@ -94,7 +95,11 @@ class AuthorPriors(Authors):
     hook = "prior"  # type: ignore[assignment]
     needs_all_documents = True
     learns_last = True
-    _numbers = ("strength_", "concentration_")
+    _saved = saved.forms(
+        mean_=saved.numbers("K", saved.SMALLEST),
+        strength_=saved.number(saved.SMALLEST),
+        concentration_=saved.number(saved.SMALLEST),
+    )
     strength_: float = 0.0
     divided_: float = 0.0
     mean_: Matrix
@@ -239,13 +244,6 @@ class AuthorPriors(Authors):
         found = np.asarray(data @ mixtures)
         found[np.diff(data.indptr) == 0] = self.mean_
         return found
-
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
-        if self.mean_.shape != (n_topics,) or not (self.mean_ > 0).all():
-            raise ValueError("mean_ is not the mixture of all documents")
-        if not (self.strength_ > 0 and self.concentration_ > 0):
-            raise ValueError("strength_ or concentration_ is not above 0")
 
 
 def _rows_of(M: Any) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core import saved
 from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.words import SKETCH
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import Side, check_rows, is_missing, is_text
+from topicfold.parts.sides import Side, check_rows, is_missing
 from topicfold.parts.steps import Context
 
 # Separates names in one text.
@@ -76,7 +77,11 @@ class Authors(Side):
 
     data = "authors"
     hook = "mixing"
-    _simplex = ("entity_topics_",)
+    _saved = saved.forms(
+        entity_topics_=saved.shares("EK"),
+        names_=saved.texts("E"),
+        word_places_=saved.maybe(saved.numbers("EW")),
+    )
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         self.names = names
@@ -222,16 +227,13 @@ class Authors(Side):
         order = np.argsort(-likeness, kind="stable")[: min(n, len(likeness) - 1)]
         return [(str(self.names_[i]), float(likeness[i])) for i in order]
 
-    def _check_fitted(self, n_topics: int, n_terms: int) -> None:
-        super()._check_fitted(n_topics, n_terms)
-        if (
-            not is_text(self.names_)
-            or self.names_.shape != self.entity_topics_.shape[:1]
-            or len(set(self.names_.tolist())) != len(self.names_)
-        ):
-            raise ValueError(
-                "names_ are not different names, one per row of entity_topics_"
-            )
+    def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {**sizes, "E": len(self.entity_topics_), "W": SKETCH}
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
+        if len(set(self.names_.tolist())) != len(self.names_):
+            raise ValueError("names_ has a name twice")
         members = getattr(self, "members_", np.zeros((0, 2), np.int64))
         if members.ndim != 2 or members.shape[1] != 2 or members.dtype.kind != "i":
             raise ValueError("members_ are not pairs of entities and documents")
@@ -239,9 +241,3 @@ class Authors(Side):
             self.names_
         ):
             raise ValueError("members_ has an entity that is not there")
-        places = getattr(self, "word_places_", None)
-        shape = len(self.names_), SKETCH
-        if places is not None and (
-            places.shape != shape or not np.isfinite(places).all()
-        ):
-            raise ValueError(f"word_places_ are not numbers of shape {shape}")

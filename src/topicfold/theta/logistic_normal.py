@@ -16,7 +16,7 @@ known, which expected counts alone cannot tell.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core import saved
 from topicfold.core.parameters import (
     NOT_NEGATIVE,
     SHARE,
@@ -376,29 +377,24 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         scale = 1.0 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         return np.asarray(covariance * scale[:, None] * scale)
 
-    def _check_fitted(self, n_topics: int) -> None:
-        """Refuse a loaded step that is not that of a model of this size."""
-        free = n_topics - 1
+    _saved = saved.forms(
+        gamma_=saved.numbers("CF"),
+        design_mean_=saved.numbers("C"),
+        sigma_=saved.numbers("FF"),
+        laplace_=saved.numbers("FF"),
+        information_=saved.maybe(saved.number(0)),
+        change_=saved.maybe(saved.number(0)),
+        passes_=saved.maybe(saved.number(0)),
+        n_documents_=saved.maybe(saved.number(0)),
+        entropy_=saved.maybe(saved.number()),
+    )
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a loaded step that is not that of a model of these sizes."""
         self._covariates().check()
-        columns = len(self.names())
-        shapes = {
-            "gamma_": (columns, free),
-            "sigma_": (free, free),
-            "laplace_": (free, free),
-            "design_mean_": (columns,),
-        }
-        for name, shape in shapes.items():
-            array: Any = getattr(self, name, None)
-            fine = isinstance(array, np.ndarray) and array.dtype == np.float64
-            if not fine or array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} is invalid for {n_topics} topics")
+        saved.check(self, {"C": len(self.names()), "F": sizes["K"] - 1})
         if np.linalg.eigvalsh(self.sigma_)[0] <= 0:
             raise ValueError("sigma_ is not a covariance")
-        for name in ("information_", "entropy_", "change_", "passes_", "n_documents_"):
-            value: Any = getattr(self, name, 0.0)
-            least = -np.inf if name == "entropy_" else 0.0
-            if not isinstance(value, float) or not least <= value < np.inf:
-                raise ValueError(f"{name} is {value!r}, not a number")
 
 
 def natural(theta: Array) -> Matrix:
