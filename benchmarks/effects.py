@@ -4,6 +4,7 @@
     python -m benchmarks.effects                   # drawn corpora, runs anywhere
     python -m benchmarks.effects --corpora DIR     # and those that R's stm was run on
     python -m benchmarks.effects --setting "3 topics" --draws 20
+    python -m benchmarks.effects --corpora DIR --again StructuralLDA  # its rows alone
 
 Corpora are drawn with a known effect of a covariate on the shares of topics: mixtures
 are logistic-normal or Dirichlet in turn, the covariate is 0/1, a number or a category
@@ -167,21 +168,12 @@ def methods(corpus, setting: str, seed: int):
         estimate, error = corpus["stm"]
         found = {"estimate": estimate, "half": 1.97 * error, "significant": []}
         yield "R's stm, 25 draws", found, sure
-    options = {"n_jobs": 1, "random_state": seed}
     fits = {"LDA": fitted(LDA, corpus)}
     # Both kinds of truth and all covariates are in every second pair.
     if setting != "20 topics" or seed // 2 % 2 == 0:
         fits |= {kind.__name__: fitted(kind, corpus) for kind in OTHER_MODELS}
-    for name, model in fits.items():
-        matched = match(model.components_, corpus["topics"])
-        yield f"plain regression on {name}", plain(model.doc_topics_, corpus), matched
-        ways = {"posterior": "its own posterior"} if name == "LDA" else {}
-        for method, what in (ways | {"joint": "effects"}).items():
-            found = estimate_effect(
-                model, "~ x + noise", corpus["data"], X=corpus["X"], method=method,
-                **options,
-            )  # fmt: skip
-            yield f"{name}, {what}", pooled(found, corpus["kind"]), matched
+    yield from methods_of_models(corpus, seed, fits)
+    options = {"n_jobs": 1, "random_state": seed}
     tests = permutation_test(
         fits["LDA"], "~ x + noise", corpus["data"], "noise", X=corpus["X"],
         n_permutations=PERMUTATIONS, **options,
@@ -192,6 +184,31 @@ def methods(corpus, setting: str, seed: int):
     found = split_sample(model, "~ x + noise", corpus["data"], corpus["X"], **options)
     matched = match(found.model_.components_, corpus["topics"])
     yield "LDA, split sample", pooled(found, corpus["kind"]), matched
+
+
+def methods_of_models(corpus, seed: int, fits):
+    """Yield the same of fitted models; classes are fitted here."""
+    options = {"n_jobs": 1, "random_state": seed}
+    for name, given in fits.items():
+        model = fitted(given, corpus) if isinstance(given, type) else given
+        matched = match(model.components_, corpus["topics"])
+        yield f"plain regression on {name}", plain(model.doc_topics_, corpus), matched
+        ways = {"posterior": "its own posterior"} if name == "LDA" else {}
+        for method, what in (ways | {"joint": "effects"}).items():
+            found = estimate_effect(
+                model, "~ x + noise", corpus["data"], X=corpus["X"], method=method,
+                **options,
+            )  # fmt: skip
+            yield f"{name}, {what}", pooled(found, corpus["kind"]), matched
+
+
+def wanted(known: dict) -> dict:
+    """Return the models whose rows are empty."""
+    return {
+        kind.__name__: kind
+        for kind in OTHER_MODELS
+        if known.get(f"{kind.__name__}, effects") == []
+    }
 
 
 def fitted(kind, corpus):
@@ -236,8 +253,9 @@ def measure(results: dict, path: Path, args) -> None:
             if args.draws is not None and seed >= args.draws:
                 break
             key = f"stm | {tokens} | {seed}"
-            if key not in results:
-                results |= save({key: one(corpus, "stm", seed)}, path)
+            if lacking(results, key):
+                found = one(corpus, "stm", seed, results.get(key))
+                results |= save({key: found}, path)
     for setting, (*_, n_draws) in SETTINGS.items():
         if args.setting and args.setting != setting:
             continue
@@ -245,15 +263,29 @@ def measure(results: dict, path: Path, args) -> None:
         for seed in range(args.first, last):
             for tokens in TOKENS:
                 key = f"{setting} | {tokens} | {seed}"
-                if key not in results:
+                if lacking(results, key):
                     corpus = draw_corpus(seed, setting, tokens)
-                    results |= save({key: one(corpus, setting, seed)}, path)
+                    found = one(corpus, setting, seed, results.get(key))
+                    results |= save({key: found}, path)
 
 
-def one(corpus, setting: str, seed: int) -> dict:
+def lacking(results: dict, key: str) -> bool:
+    """Tell whether a corpus, or a row of one, is to be measured."""
+    return key not in results or not all(results[key].values())
+
+
+def one(corpus, setting: str, seed: int, known: dict | None = None) -> dict:
+    """Return the sums of every method; those that are known stay."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample = plain(corpus["theta"], corpus)["estimate"]
+        if known is not None:
+            rows = methods_of_models(corpus, seed, wanted(known))
+            found = {
+                name: sums(result, matched, corpus["effect"], sample)
+                for name, result, matched in rows
+            }
+            return known | found
         rows = methods(corpus, setting, seed)
         found = {
             name: sums(result, matched, corpus["effect"], sample)
@@ -293,7 +325,7 @@ def gathered(results: dict, setting: str, tokens: int, part: str | None = None):
             continue
         n_corpora += 1
         for name, values in found.items():
-            if name != "parts":
+            if name != "parts" and values:
                 total[name] += values
                 own = dict(zip(SUMS, values, strict=True))
                 noise = own["significant"] / max(own["noise"], 1)
@@ -411,9 +443,15 @@ def main() -> None:
     parser.add_argument("--setting", choices=list(SETTINGS))
     parser.add_argument("--draws", type=int)
     parser.add_argument("--first", type=int, default=FIRST)
+    parser.add_argument("--again", choices=[kind.__name__ for kind in OTHER_MODELS])
     args = parser.parse_args()
     path = RESULTS / "effects.json.xz"
     results = load(path)
+    if args.again:  # its rows are empty until they are measured again
+        for found in results.values():
+            ours = [name for name in found if args.again in name]
+            found |= {name: [] for name in ours}
+        save(results, path)
     measure(results, path, args)
     (RESULTS / "effects.md").write_text(page(results), encoding="utf-8")
     print(page(results))

@@ -6,6 +6,7 @@ corpora with a known effect; perplexity of CorrelatedLDA beside LDA run as long;
 next slice of DynamicLDA beside LDA and LDA of the last three slices.
 
     python -m benchmarks.structure --corpora DIR --write
+    python -m benchmarks.structure --corpora DIR --write --only gadarian "planted"
 
 topica and tomotopy take part where they are installed. Their topics are scored as
 those of LDA are: by its inference of half of every new document.
@@ -19,6 +20,7 @@ import importlib.util
 import itertools
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,14 @@ RESULTS = Path(__file__).parent / "results" / "structure.md"
 PASSES = 100
 K_TIME = 30
 PEER_PASSES = 30
+# Two fits have the same topic if its shares correlate by more over documents.
+SAME = 0.8
+# What a fit starts from; R's stm and topica start from anchor words.
+STARTS = {
+    "StructuralLDA": {},
+    "StructuralLDA, {} starts": {"n_starts": 0},
+    "StructuralLDA from anchor words": {"init": "spectral"},
+}
 
 
 def counts(folder: Path):
@@ -96,6 +106,27 @@ def topica_stm(X, size: int, design):
     return model, time.process_time() - began
 
 
+def starts(number: int):
+    """Yield names and options of fits from other starts."""
+    for name, options in STARTS.items():
+        more = {"n_starts": number} if "n_starts" in options else options
+        yield name.format(number), more
+
+
+def alike(theta, group, golden):
+    """Return how many topics are those of stm's fit, and how alike effects are.
+
+    The correlation over all matched topics, and over those that are the same.
+    """
+    effect, places = difference(theta, group), matched(theta, golden["theta"])
+    size = theta.shape[1]
+    likeness = np.corrcoef(theta.T, golden["theta"].T)[:size, size:]
+    same = likeness[np.arange(size), places] > SAME
+    theirs = golden["effect_liberal"][places, 0]
+    every = np.corrcoef(effect, theirs)[0, 1]
+    return int(same.sum()), every, np.corrcoef(effect[same], theirs[same])[0, 1]
+
+
 def gadarian(corpora: Path):
     """Yield rows of bound and effects of treatment."""
     folder = corpora / "gadarian_stm"
@@ -104,15 +135,15 @@ def gadarian(corpora: Path):
     shares = difference(golden["theta"], treated)
     yield "R's stm (stored fit)", float(golden["bound"][-1]), shares, float("nan")
     StructuralLDA(3, n_starts=2, max_iter=2).fit(X, prevalence=design)  # compiles
-    for n_starts in (1, 5):
+    for name, options in starts(5):
         began = time.process_time()
-        model = StructuralLDA(3, n_starts=n_starts, random_state=0)
+        model = StructuralLDA(3, random_state=0, **options)
         model.fit(X, prevalence=design)
         seconds = time.process_time() - began
         places = np.argsort(matched(model.doc_topics_, golden["theta"]))
         found = difference(model.doc_topics_, treated)[places]
         bound = model.bound(X, prevalence=design)
-        yield f"StructuralLDA, {n_starts} start(s)", bound, found, seconds
+        yield name, bound, found, seconds
     if installed("topica"):
         model, seconds = topica_stm(X, 3, design)
         theta = np.asarray(model.doc_topic)
@@ -127,35 +158,30 @@ def poliblog(corpora: Path):
     rating = np.array(lines(folder / "labels.txt"))
     day = np.array(lines(folder / "time.txt"), dtype=float)
     table = {"rating": rating, "day": day}
-    yield "R's stm (stored fit)", float(golden["bound"][-1]), 1.0, 50.9, float("nan")
+    bound = float(golden["bound"][-1])
+    yield "R's stm (stored fit)", bound, 20, 1.0, 1.0, 50.9, float("nan")
     few = {name: values[:300] for name, values in table.items()}
     formula = "~ rating + s(day)"
     few_passes = StructuralLDA(20, max_iter=2, formula=formula)
     few_passes.fit(X[:300], prevalence=few).theta_draws(2)
-    for n_starts in (1, 3):
+    for name, options in starts(3):
         began = time.process_time()
-        model = StructuralLDA(
-            20, formula=formula, n_starts=n_starts, random_state=0, n_jobs=1
-        )
+        model = StructuralLDA(20, formula=formula, random_state=0, n_jobs=1, **options)
         model.fit(X, prevalence=table)
         seconds = time.process_time() - began
         began = time.process_time()
         model.theta_draws(25)
         draws = time.process_time() - began
-        effect = difference(model.doc_topics_, rating == "Liberal")
-        places = matched(model.doc_topics_, golden["theta"])
-        like = np.corrcoef(effect, golden["effect_liberal"][places, 0])[0, 1]
         bound = model.bound(X, prevalence=table)
-        yield f"StructuralLDA, {n_starts} start(s)", bound, like, seconds, draws
+        found = alike(model.doc_topics_, rating == "Liberal", golden)
+        yield name, bound, *found, seconds, draws
     if installed("topica"):
         model, seconds = topica_stm(
             X, 20, model._known(X, {"prevalence": table}).design[:, 1:]
         )
         theta = np.asarray(model.doc_topic)
-        effect = difference(theta, rating == "Liberal")
-        places = matched(theta, golden["theta"])
-        like = np.corrcoef(effect, golden["effect_liberal"][places, 0])[0, 1]
-        yield "topica", model.bound, like, seconds, float("nan")
+        found = alike(theta, rating == "Liberal", golden)
+        yield "topica", model.bound, *found, seconds, float("nan")
 
 
 def planted(corpora: Path, n_drawn: int):
@@ -202,7 +228,7 @@ def correlated(corpora: Path, names, sizes):
         row = [name, size]
         for kind in (LDA, CorrelatedLDA):
             began = time.process_time()
-            options = {"init": "clusters", "max_iter": PASSES, "tol": 0.0, "n_jobs": 1}
+            options = {"max_iter": PASSES, "tol": 0.0, "n_jobs": 1}
             model = kind(size, random_state=0, **options).fit(old)
             seconds = time.process_time() - began
             row += [model.perplexity(new), seconds]
@@ -380,59 +406,85 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--drawn", type=int, default=40)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", nargs="+", help="parts whose titles begin so")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    seconds = "CPU seconds"
-    parts = [
-        "# Structure: correlated, structural and dynamic topics\n",
-        "`python -m benchmarks.structure --corpora DIR --write`, one thread, "
-        f"{given.drawn} drawn corpora.\n",
-        table(
-            "gadarian, K = 3, treatment × party",
-            ["fit", "bound (stm's formula)", "effect of treatment by topic", seconds],
-            gadarian(given.corpora),
-        ),
-        table(
-            "poliblog, K = 20, rating + spline of the day",
-            ["fit", "bound", "likeness of effects to stm's", seconds, "25 draws, s"],
-            poliblog(given.corpora),
-        ),
-        table(
-            "Known effects: method of composition, 25 draws",
-            ["tokens per document", "95 % intervals cover", "slope", "RMSE"],
-            planted(given.corpora, given.drawn),
-        ),
-        "R's stm on the same corpora: .917 / 1.11 / .031 and .875 / 1.14 / .034 "
-        "(SOURCE.md of planted_effects).\n",
-        table(
-            f"Held-out perplexity, {PASSES} passes (CorrelatedLDA after 20 of LDA)",
-            ["corpus", "K", "LDA", seconds, "CorrelatedLDA", seconds],
-            correlated(
-                given.corpora,
-                ["ap_blei", "ap_blei", "poliblog5k_stm", "la1s", "bbc_news_octis"],
-                [50, 100, 50, 50, 50],
-            ),
-        ),
-        table(
-            "Beside peers: bbc_news_octis, K = 50, by LDA's inference",
-            ["model", "passes", seconds, "perplexity"],
-            correlated_peers(given.corpora, "bbc_news_octis", 50),
-        ),
-        table(
-            f"Perplexity of the next slice, K = {K_TIME}",
-            ["slice", "LDA", "LDA of 3 last", "DynamicLDA", "LDA, s", "DynamicLDA, s"],
-            dynamic(given.corpora),
-        ),
-        "`decay` and `strength` were chosen on nips0_12 1999, both slices of sotu and "
-        "split 0 below; the others had no part in it.\n",
-        table(
-            "dtm_example, K = 20: a fifth of the documents held out",
-            ["model", "perplexity", "passes", seconds],
-            slices(given.corpora),
-        ),
-    ]
+    parts = [] if given.only is None else RESULTS.read_text("utf-8").split("\n## ")
+    made = []
+    for title, heads, rows, note in sections(given):
+        old = [part for part in parts if part.startswith(title)]
+        if given.only is None or any(title.startswith(own) for own in given.only):
+            made.append(table(title, heads, rows()) + note)
+        elif old:
+            made.append("## " + old[0].rstrip() + "\n")
     if given.write:
-        RESULTS.write_text("\n".join(parts), encoding="utf-8")
+        RESULTS.write_text("\n".join([HEAD, *made]), encoding="utf-8")
+
+
+HEAD = """# Structure: correlated, structural and dynamic topics
+
+`python -m benchmarks.structure --corpora DIR --write`, one thread. R's stm and topica
+start from anchor words, and so does one of our fits; the default starts from LDA's
+topics. The bound has many maxima: compare effects over topics that are the same.
+"""
+
+
+def sections(given):
+    """Yield the title, heads, rows and the note of every table."""
+    seconds, folder = "CPU seconds", given.corpora
+    yield (
+        "gadarian, K = 3, treatment × party",
+        ["fit", "bound (stm's formula)", "effect of treatment by topic", seconds],
+        partial(gadarian, folder),
+        "",
+    )
+    yield (
+        "poliblog, K = 20, rating + spline of the day",
+        [
+            *("fit", "bound", f"topics as stm's (correlated > {SAME})"),
+            *("likeness of effects to stm's", "of these topics"),
+            *(seconds, "25 draws, s"),
+        ],
+        partial(poliblog, folder),
+        "",
+    )
+    yield (
+        f"Known effects: method of composition, 25 draws, {given.drawn} corpora",
+        ["tokens per document", "95 % intervals cover", "slope", "RMSE"],
+        partial(planted, folder, given.drawn),
+        "\nR's stm on the same corpora: .917 / 1.11 / .031 and .875 / 1.14 / .034 "
+        "(SOURCE.md of planted_effects).\n",
+    )
+    yield (
+        f"Held-out perplexity, {PASSES} passes (CorrelatedLDA after a fit of LDA)",
+        ["corpus", "K", "LDA", seconds, "CorrelatedLDA", seconds],
+        partial(
+            correlated,
+            folder,
+            ["ap_blei", "ap_blei", "poliblog5k_stm", "la1s", "bbc_news_octis"],
+            [50, 100, 50, 50, 50],
+        ),
+        "",
+    )
+    yield (
+        "Beside peers: bbc_news_octis, K = 50, by LDA's inference",
+        ["model", "passes", seconds, "perplexity"],
+        partial(correlated_peers, folder, "bbc_news_octis", 50),
+        "",
+    )
+    yield (
+        f"Perplexity of the next slice, K = {K_TIME}",
+        ["slice", "LDA", "LDA of 3 last", "DynamicLDA", "LDA, s", "DynamicLDA, s"],
+        partial(dynamic, folder),
+        "\n`decay` and `strength` were chosen on nips0_12 1999, both slices of sotu "
+        "and split 0 below; the others had no part in it.\n",
+    )
+    yield (
+        "dtm_example, K = 20: a fifth of the documents held out",
+        ["model", "perplexity", "passes", seconds],
+        partial(slices, folder),
+        "",
+    )
 
 
 if __name__ == "__main__":

@@ -232,3 +232,18 @@ def test_words_of_some_documents_travel_alone():
     assert sent.words().shape == (10, 9)
     assert (sent.words() != words[10:30:2]).nnz == 0
     assert pickle.loads(pickle.dumps(Known(np.ones((2, 1))))).words is None
+
+
+def test_topics_of_short_documents_are_found():
+    """A token must not pull its document, and this a topic, to its own word."""
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(400, 0.1), 12)
+    theta = np.exp(rng.normal(0, 2, (700, 12)))
+    theta /= theta.sum(axis=1, keepdims=True)
+    X = sparse.csr_matrix([rng.multinomial(20, row @ topics) for row in theta])
+    for kind in (CorrelatedLDA, StructuralLDA):
+        found = kind(12, random_state=0).fit(X).components_
+        found = found / np.linalg.norm(found, axis=1, keepdims=True)
+        cosines = topics / np.linalg.norm(topics, axis=1, keepdims=True) @ found.T
+        matched = cosines[linear_sum_assignment(-cosines)]
+        assert matched.mean() > 0.87

@@ -803,23 +803,49 @@ class Cvb0(Learner):
 
 
 class LeftOut(Learner):
-    """EM with a part of a token's own count left out of its word's counts.
+    """EM with a token's own share left out; after `last` passes topics stay.
 
-    Topics then fit the words of new documents better (see `Cvb0`); in its document, a
-    token's count stays. The objective need not rise all the way. The φ-step makes
-    topics as ``(N_wk + η) / (N_k + Vη)``, with η the `word_prior`.
+    A part of a token's count leaves the counts of its word, as in `Cvb0`. To θ_dk of
+    its document, a token that is of topic k with p_k adds about
+    ``p_k θ_dk / (n θ_dk + s_k)``, with s the θ-step's `stiffness`: this leaves, too.
+    With it a token would pull its document to its own topic, and short documents the
+    topics to their words.
+
+    Topics then fit the words of new documents better, but the objective need not rise.
+    Once topics stay, mixtures and what the θ-step learns go on by EM, and it never
+    falls. The φ-step makes topics as ``(N_wk + η) / (N_k + Vη)``, with η the
+    `word_prior`.
     """
 
-    def __init__(self, *args: Any, word_prior: float, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, word_prior: float, last: int, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
-        self.word_prior = word_prior
+        self.word_prior, self.last = word_prior, last
         shape = self.engine.n_documents, self.engine.n_topics
-        self._kept = self.engine.pack_documents(np.broadcast_to(np.zeros(1), shape))
+        nothing = np.broadcast_to(np.zeros(1), shape)
+        pack = self.engine.pack_documents
+        self._share, self._floor = pack(nothing), pack(nothing)
+
+    def iterate(self) -> float:
+        """New documents, and topics as long as they are learned."""
+        if self._iteration < self.last:
+            return super().iterate()
+        done = self._counted()
+        self._iteration += 1
+        self._move_documents(done.counts)
+        self._value = self.evaluate()
+        return self._value
 
     def _pass_options(self) -> dict[str, Any]:
-        if self._iteration == 0:  # the start has no counts of tokens yet
+        # The start has no counts of tokens yet.
+        if not 0 < self._iteration < self.last:
             return super()._pass_options()
-        kept = OwnShare(self._kept, self._kept)
+        stiffness = self.theta_step.stiffness()  # type: ignore[attr-defined]
+        self._share = self.engine.map_rows(
+            _own_rows, (self.documents,), (stiffness,), out=self._share
+        )
+        kept = OwnShare(self._share, self._floor)
         return {"link": "collapsed", "own": self._own_share(), "documents": kept}
 
     def extrapolated(self) -> Self:
@@ -828,16 +854,17 @@ class LeftOut(Learner):
         return self
 
     def moved(self) -> float:
-        """Return 0, or infinity while what the θ-step learns still changes.
+        """Return 0, or infinity while what is learned still changes.
 
         Mixtures at their modes are not the shares that the last pass expects.
         """
-        return np.inf if self.theta_step.moving else 0.0
+        going = self._iteration <= self.last or self.theta_step.moving
+        return np.inf if going else 0.0
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
         super().free_scratch()
-        self._kept = np.empty((0, 0), self.engine.dtype)
+        self._share = self._floor = np.empty((0, 0), self.engine.dtype)
 
 
 class Variational(Learner):
@@ -1024,6 +1051,17 @@ def _moved_rows(
     sizes = before.sum(axis=1, keepdims=True)
     after -= before * used / xp.where(sizes > 0, sizes, 1)
     return (float(xp.abs(after).sum(dtype=np.float64)) / 2,)
+
+
+def _own_rows(
+    rows: slice, lengths: Any, arrays: list[Array], data: Any, stiffness: Any
+) -> Array:
+    """Return what a token adds to θ of its document: never more than there is."""
+    theta = arrays[0]
+    xp = array_module(theta)
+    firm = xp.asarray(lengths)[:, None] * theta + xp.asarray(stiffness)
+    share = theta / xp.maximum(firm, 1.0)
+    return share.astype(theta.dtype)  # type: ignore[no-any-return]
 
 
 def plain_topics(counts: Array, eta: float) -> TopicWeights:

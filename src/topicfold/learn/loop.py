@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.threads import even_ranges, run_ranges
+from topicfold.core.threads import even_ranges, one_blas_thread, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, on_device, padded
 from topicfold.exceptions import (
@@ -130,7 +130,8 @@ def run_em(
     began = time.perf_counter()
     converged = False
     window = getattr(algorithm, "settles_over", 1)
-    with _DeferredInterrupt() as interrupt:
+    # Steps may use BLAS, for small sums: the same for any number of its threads.
+    with _DeferredInterrupt() as interrupt, one_blas_thread():
         try:
             state.history.append(algorithm.start())
             for callback in callbacks:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
@@ -21,7 +22,7 @@ from topicfold.core.parameters import POSITIVE, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError, SpareTopicsWarning
+from topicfold.exceptions import DataError, SpareTopicsWarning, UnsettledWarning
 from topicfold.graph.embedding import refuse_data
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback, run_em
@@ -29,7 +30,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.learner import Learner, LeftOut
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import contrasting_words
-from topicfold.models.base import PRIOR
+from topicfold.models.base import PRIOR, STARTS
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
@@ -47,6 +48,8 @@ from topicfold.theta.logistic_normal import (
 # Passes of every start before the best is chosen, and of documents before the first.
 START_PASSES = 20
 START_UPDATES = 20
+# Passes in which topics are learned, or half of `max_iter`; then mixtures settle.
+LEARNING_PASSES = 60
 # Groups of content whose words a report shows.
 MOST_GROUPS = 8
 
@@ -65,21 +68,24 @@ class CorrelatedLDA(PLSA):
         η, pseudo-counts of every word in a topic. None is LDA's.
     n_starts : int, default=1
         Starts that are tried for 20 passes each; the best goes on. The first is that
-        of `init`, the others are clusters of documents.
-    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics, as in :class:`PLSA`; "clusters" is followed by 20 passes
-        of LDA. "spectral" has anchor words, and needs no random numbers.
+        of `init`, the others are fits of LDA.
+    init : str or array of shape (K, V), default="lda"
+        Start of the topics: "lda", those that :class:`LDA` finds with its defaults, or
+        as in :class:`PLSA`. "spectral" has anchor words, as R's stm does, and needs no
+        random numbers; it finds fewer of the topics of simulated documents.
     max_iter : int, default=300
-        Maximum number of iterations; Σ must settle, too, before it ends earlier.
+        Maximum number of iterations. Topics are learned in the first 60, or half of
+        them; then Σ must settle, too, before it ends earlier.
 
     Attributes
     ----------
     topic_correlations_ : ndarray of shape (n_components, n_components)
         Correlations of ``log θ`` less its mean over topics, by Σ.
     objective_history_ : list of float
-        Approximate bound of the log-likelihood, up to a constant. It need not rise all
-        the way: half of a token's own count is left out of its word's counts, as in
-        LDA, and the documents' covariances are taken anew every few passes.
+        Approximate bound of the log-likelihood, up to a constant. It need not rise
+        while topics are learned: a token's own share is left out of its document, and
+        half of its count out of its word's counts, as in LDA. Then it never falls, but
+        where the documents' covariances are taken anew, every ten passes up to 100.
     start_objectives_ : list of float
         Objective of each start after its first passes.
 
@@ -103,12 +109,11 @@ class CorrelatedLDA(PLSA):
 
     sides = theta_step = phi_step = None
     partial_fit = not_streamed("it learns from the whole corpus")
-    # Whether a part of a token's own count is left out of its word's counts.
-    _leaves_own_out = True
     _part = LogisticNormalTheta
     topic_word_prior: Annotated[float | None, PRIOR]
     shrinkage: float
     n_starts: Annotated[int, whole(1, 1000)]
+    init: Annotated[Any, StrOptions({*STARTS, "lda"}), "array-like"]
 
     # ---- fitting
 
@@ -119,7 +124,7 @@ class CorrelatedLDA(PLSA):
         topic_word_prior: float | None = None,
         shrinkage: float = 0.0,
         n_starts: int = 1,
-        init: Any = "clusters",
+        init: Any = "lda",
         max_iter: int = 300,
         tol: float = 1e-5,
         doc_tol: float = 1e-4,
@@ -157,12 +162,12 @@ class CorrelatedLDA(PLSA):
 
     def _best_start(
         self, X: Any, seen: Any, engine: Any, step: LogisticNormalTheta, data: Known
-    ) -> Learner:
+    ) -> LeftOut:
         """Return the learner of the best start, ready to go on."""
         rng = check_random_state(self.random_state)
         learners, found = [], []
         for number in range(self.n_starts):
-            init = self.init if number == 0 else "clusters"
+            init = self.init if number == 0 else "lda"
             phi = self._start(X, init, rng)
             learner = self._learner(self._spread(phi), seen, engine, step, data)
             if self.n_starts > 1:
@@ -174,17 +179,16 @@ class CorrelatedLDA(PLSA):
         return learners[int(np.argmax(found)) if found else 0]
 
     def _start(self, X: Any, init: Any, rng: np.random.RandomState) -> Array:
-        """Return where topics start: clusters after some passes of LDA."""
-        if not isinstance(init, str) or init != "clusters":
+        """Return where topics start."""
+        if not isinstance(init, str) or init != "lda":
             return initial_topics(X, self._size, init, rng, self.n_jobs)
         place: dict[str, Any] = {"device": self.device, "n_jobs": self.n_jobs}
-        lda = LDA(self._size, max_iter=START_PASSES, tol=0.0, random_state=rng, **place)
-        with part_of_more(), already_warned(SpareTopicsWarning):
-            return lda.fit(X).components_
+        with part_of_more(), already_warned(SpareTopicsWarning, UnsettledWarning):
+            return LDA(self._size, random_state=rng, **place).fit(X).components_
 
     def _learner(
         self, phi: Array, X: Any, engine: Any, step: LogisticNormalTheta, data: Known
-    ) -> Learner:
+    ) -> LeftOut:
         """Return a learner whose documents are at their modes under `phi`."""
         own = type(step)(**step.get_params(deep=False))
         for name, value in step._learned().items():
@@ -201,13 +205,10 @@ class CorrelatedLDA(PLSA):
             n_jobs=self.n_jobs,
             **options,
         )
+        eta = self.topic_word_prior_
+        last = min(LEARNING_PASSES, max(1, self.max_iter // 2))
         parts = engine, phi, own, self._phi_step()
-        if self._leaves_own_out:
-            eta = self.topic_word_prior_
-            learner: Learner = LeftOut(*parts, data=data, word_prior=eta)
-            learner.extrapolated()
-        else:
-            learner = Learner(*parts, data=data)
+        learner = LeftOut(*parts, data=data, word_prior=eta, last=last).extrapolated()
         learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
@@ -355,8 +356,6 @@ class StructuralLDA(CorrelatedLDA):
 
     Parameters
     ----------
-    init : {"clusters", "documents", "neighbors", "random", "spectral", "svd"} or array
-        Start of the topics; "spectral" has anchor words, and needs no random numbers.
     content_strength : float, default=3000.0
         κ, in tokens: with more, groups share more of a topic's words.
 
@@ -370,10 +369,6 @@ class StructuralLDA(CorrelatedLDA):
         Γ, of covariates scaled as in the fit; the last topic is the reference.
     content_groups_ : list of str
         Groups of `content`, empty without.
-    objective_history_ : list of float
-        Approximate bound of the log-likelihood, up to a constant. Without content it
-        never falls, but where the documents' covariances are taken anew, every five
-        passes up to pass 100.
 
     References
     ----------
@@ -392,8 +387,6 @@ class StructuralLDA(CorrelatedLDA):
     (1, 2)
     """
 
-    # What leaves a word's counts would make the bound of the likelihood lower.
-    _leaves_own_out = False
     # Where the bound is that of a fit of R's stm: effects depend on it little.
     content_strength: Annotated[float, POSITIVE]
     ridge: float
@@ -409,7 +402,7 @@ class StructuralLDA(CorrelatedLDA):
         topic_word_prior: float | None = None,
         shrinkage: float = 0.0,
         n_starts: int = 1,
-        init: Any = "spectral",
+        init: Any = "lda",
         max_iter: int = 300,
         tol: float = 3e-7,
         doc_tol: float = 1e-4,

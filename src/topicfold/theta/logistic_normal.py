@@ -289,6 +289,14 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         early = passed < FIRST_PASSES or passed % EVERY_PASSES == 0
         return early and passed <= LAST_PASS
 
+    def stiffness(self) -> NDArray[np.float64]:
+        """Return how firmly the prior holds each η, in tokens of the topic.
+
+        The reference, whose η is 0, is held as the others are in the mean.
+        """
+        held = np.diag(self._precision())
+        return np.append(held, held.mean() if len(held) else 1.0)
+
     def _penalty(self) -> Matrix:
         penalty = np.full(len(self.gamma_), self.ridge)
         penalty[0] = 0.0  # the intercept
