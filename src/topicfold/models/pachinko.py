@@ -127,7 +127,9 @@ class PachinkoLDA(SidedLDA):
     _needed_state = (*LDA._needed_state, "super_topics_", "super_prior_")
 
     _saved = saved.forms(
-        super_topics_=saved.shares("SK"), super_prior_=saved.numbers("S", 0)
+        super_topics_=saved.shares("SK"),
+        doc_super_topics_=saved.shares("DS"),
+        super_prior_=saved.numbers("S", 0),
     )
 
     def _sizes(self) -> dict[str, int]:
