@@ -241,12 +241,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,)
-            One label per document.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            As in `fit`.
         cv : int, default=5
             Parts into which the labelled documents are split, at least 2. Topics that
             use labels are fitted once more for each.
@@ -630,15 +624,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return np.where(sure, labels, unknown)
 
     def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
-        """Return the class of each document.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
+        """Return the class of each document."""
         return self._named(*self._judged(X, embeddings))
 
     def score(
@@ -648,14 +634,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         y : array-like of shape (n_documents,)
             The classes; documents whose class is unknown are left out.
         sample_weight : array-like of shape (n_documents,) or None
             What each document weighs.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
         """
         found = self.predict(X, embeddings=embeddings)
         return share_right(y, found, self.unknown_label, sample_weight)
@@ -663,13 +645,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     @available_if(_has_decision_function)
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the probability of each class, calibrated on labels not seen.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
 
         Returns
         -------
@@ -683,15 +658,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
-        """Return the classifier's confidence in each class, its neighbours' included.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
+        """Return the confidence in each class, that of the neighbours included."""
         features, values = self._judged(X, embeddings)
         if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)

@@ -690,8 +690,6 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, if `fit` had them.
 

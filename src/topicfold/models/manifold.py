@@ -87,11 +87,6 @@ class GraphPLSA(PLSA):
         also drawn to its nearest training documents, as much as a training document is
         to its own. Graph models have no sides.
 
-        Parameters
-        ----------
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents, if `fit` had them.
-
         Returns
         -------
         ndarray of shape (n_documents, n_components)
