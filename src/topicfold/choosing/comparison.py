@@ -705,8 +705,8 @@ def _expected_seconds(data: Any, run: Run) -> float:
     """
     X, y, train, embeddings = data
     rows = np.flatnonzero(train)
-    judged = len(rows) > 2 * _PILOT
-    n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
+    timed = len(rows) > 2 * _PILOT
+    n_few = min(_PILOT if timed else _TO_COMPILE, len(rows))
     few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
     known = None if embeddings is None else embeddings[few]
     labels = None if y is None else y[few]
@@ -718,12 +718,12 @@ def _expected_seconds(data: Any, run: Run) -> float:
         small["n_components"] = max(1, min(run["n_components"], n_few // 3))
     try:
         with quiet():
-            for _ in range(2 if judged else 1):
+            for _ in range(2 if timed else 1):
                 _, seconds = _fit(candidate, X[few], labels, small, 0, known)
     except Exception:
         logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong
-    if not judged:
+    if not timed:
         return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
     fits = 2 if y is None and has_topics(candidate) else 1

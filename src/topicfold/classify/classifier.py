@@ -40,9 +40,9 @@ from topicfold.classify.few_labels import (
     choose_recipe,
     decisions,
     default_topics,
-    judged,
     most_telling,
     probabilities,
+    rated,
     smoothed,
     teach,
     weighted_share,
@@ -61,7 +61,7 @@ from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
 from topicfold.models.manifold import GraphPLSA
 from topicfold.models.side_by_side import SideBySide
-from topicfold.models.two_phase import TwoPhase, deal_documents
+from topicfold.models.two_phase import TwoPhase, split_documents
 from topicfold.topic_data import TopicData
 
 __all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
@@ -348,7 +348,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             alone = plain.fit(X).models_
             views = views._replace(plain=Roots([start.doc_topics_ for start in alone]))
         if cv:
-            parts = deal_documents(codes, cv)
+            parts = split_documents(codes, cv)
             recipe, found = choose_recipe(recipes, views, codes, parts)
         self._set_recipe(recipe)
         if recipe.plain:
@@ -356,7 +356,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         features, views = recipe.of(views)
         rule = teach(features, codes, views.graph)
         n_classes = len(self.classes_)
-        values, shares, by_words = judged(rule, features, codes, n_classes, views)
+        values, shares, by_words = rated(rule, features, codes, n_classes, views)
         if views.graph is not None and self.model_.sees_neighbors:
             self.neighbor_shares_ = shares
         if by_words is not None:
@@ -412,7 +412,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         In the latter the topics have not seen the labels of the documents.
         """
         model = self.model_
-        parts = deal_documents(codes, cv) if cv else codes[:0]
+        parts = split_documents(codes, cv) if cv else codes[:0]
         numbers = range(int(parts.max(initial=-1)) + 1)
         if isinstance(model, TwoPhase):
             twins: Any = ()
@@ -586,7 +586,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             directions = self._directions(X, given)
         return recipe.features(np.sqrt(theta), directions), edges
 
-    def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
+    def _rated(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
         """Return features of documents, and values of which the largest decides."""
         check_is_fitted(self, "classifier_")
         X = check_documents(self, X, reset=False, allow_empty=True)
@@ -625,7 +625,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
         """Return the class of each document."""
-        return self._named(*self._judged(X, embeddings))
+        return self._named(*self._rated(X, embeddings))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, embeddings: Any = None
@@ -651,7 +651,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_documents, n_classes)
             Rows sum to 1; columns in the order of `classes_`.
         """
-        return self._probabilities(self._judged(X, embeddings)[1])
+        return self._probabilities(self._rated(X, embeddings)[1])
 
     def _probabilities(self, values: Array) -> Array:
         return probabilities(values, getattr(self, "temperature_", 1.0))
@@ -659,7 +659,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the confidence in each class, that of the neighbours included."""
-        features, values = self._judged(X, embeddings)
+        features, values = self._rated(X, embeddings)
         if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)
             return plain
@@ -726,7 +726,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         X = self._one_document(document)
-        features, values = self._judged(X, embeddings)
+        features, values = self._rated(X, embeddings)
         near = {}
         if getattr(self.model_, "sees_embeddings", False):
             near = {"embeddings": embeddings}

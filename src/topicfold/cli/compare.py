@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from topicfold.cli import flags, inputs
 from topicfold.cli.choose_k import show_fit
 from topicfold.cli.console import (
-    CommandError,
     show_corpus,
     show_fact,
     show_table,
@@ -87,8 +86,7 @@ def compare(
     from topicfold.choosing.comparison import compare as compare_models
 
     plot, quiet = given.plot, given.quiet
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    flags.check_picture(plot)
     corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
     if not quiet:
         show_corpus(corpus)

@@ -86,33 +86,24 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
       from topicfold import Topics
       Topics.load("model").effects("~ sender", table).plot()
     """
-    from topicfold.effects import estimate_effect
-    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.session import Topics
 
     for name in ("covariate", "by"):
         if getattr(given, name) is not None and given.plot is None:
             raise CommandError(f"--{name} chooses what --plot draws. Give --plot too.")
-    plot = given.plot
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    flags.check_picture(given.plot)
     if given.report is not None:
         check_report_file(given.report)
-    saved = load_model_folder(folder)
+    model = Topics.load(folder)
+    saved = model.fitted_
     if saved.counts is None and given.method != "posterior":
         raise CommandError(
             f"{folder} was saved without its documents, and draws need their counts. "
             "Fit it again with its documents, or give --method posterior."
         )
-    if getattr(saved.model, "content_groups_", None) and given.method != "posterior":
-        raise CommandError(
-            f"the topics of {folder} have other words in each group of content, and "
-            f"--method {given.method} uses only the common ones. Give --method "
-            "posterior."
-        )
     data = _in_order(_read(table), given.id, saved, table)
     with working("Drawing mixtures …"):
-        found = estimate_effect(
-            saved.model if saved.counts is None else _Documents(saved),
+        found = model.effects(
             given.formula,
             data,
             topics=[_topic(name) for name in flags.listed(given.topics)] or None,
@@ -124,20 +115,12 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_jobs=given.jobs,
         )
     _show(found, given)
-    if plot is not None:
-        _draw(found, plot, given)
+    if given.plot is not None:
+        _draw(found, given.plot, given)
     if given.report is not None:
         report_effects(saved, found, given.report)
         if given.format is Format.table:
             show_fact("Report", str(given.report))
-
-
-class _Documents:
-    """A model with its documents, as `estimate_effect` takes them."""
-
-    def __init__(self, saved: ModelFolder) -> None:
-        self.fitted_ = saved
-        self.data_ = saved.topic_data()
 
 
 def _topic(name: str) -> int | str:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicfold.core.lazy import optional
+from topicfold.core.tables import listed
 from topicfold.corpus.lines import (
     DAMAGE,
     LONGEST_LINE,
@@ -118,8 +119,7 @@ class Source:
                 if name not in taken and not name.startswith("__index_level_")
             ]
             if left:
-                more = f" and {len(left) - 6} more" if len(left) > 6 else ""
-                self.used.setdefault("not used", ", ".join(left[:6]) + more)
+                self.used.setdefault("not used", listed(left, 6))
         return self._known[key]
 
     def find_columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -180,8 +180,7 @@ class Source:
         lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-        shown = ", ".join(repr(other) for other in names[:12])
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        shown = listed(map(repr, names), 12)
         numbered = (
             " (by its number, from 1, if the first line has no names)"
             if self.kind in ("csv", "tsv")
@@ -189,7 +188,7 @@ class Source:
         )
         by = f"; name the one with the {field} by {field}='...'{numbered}"
         return DataError(
-            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more}"
+            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}"
             f"{'' if field == EXTRA else by}."
         )
 

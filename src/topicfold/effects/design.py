@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.lazy import optional
-from topicfold.core.tables import load_pandas
+from topicfold.core.tables import listed, load_pandas
 from topicfold.core.times import parse_times
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
@@ -246,7 +246,7 @@ def _variables(terms: str, frame: Any) -> list[str]:
         known = [str(name) for name in frame.columns]
         raise DataError(
             f"data has no column {unknown[0]!r}{_near(unknown[0], known)}. It has "
-            f"{_listed(known)}."
+            f"{listed(known)}."
         )
     used = sorted(named & {*frame.columns}, key=lambda name: terms.find(name))
     if not used:
@@ -309,7 +309,7 @@ def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
             known = [str(name) for name in frame.columns]
             raise DataError(
                 f"data has no column {given!r} for {what}{_near(given, known)}. It has "
-                f"{_listed(known)}."
+                f"{listed(known)}."
             )
         return np.asarray(frame[given])
     values = np.asarray(given)
@@ -356,7 +356,7 @@ def _dropped(
     missing = int((looked_at & ~known).sum())
     if missing:
         where = [name for name in used if frame[name].isna().any()]
-        named = f" ({_listed(where)})" if where else ""
+        named = f" ({listed(where)})" if where else ""
         are = "is" if missing == 1 else "are"
         notes.append(
             f"{missing:,} of {total:,} documents {are} left out: a value is "
@@ -439,7 +439,7 @@ def _check(design: Design) -> None:
         one = len(follow) == 1
         what = "covariate {} follows" if one else "covariates {} follow"
         raise DataError(
-            f"the {what.format(_listed(follow))} from those before (collinear), so "
+            f"the {what.format(listed(follow))} from those before (collinear), so "
             "effects cannot be separated. Leave "
             f"{'it' if one else 'them'} out."
         )
@@ -452,7 +452,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
     if len(alone):
         own = design.only_values(int(alone[0]))
-        what = f" ({_listed(own)})" if own else ""
+        what = f" ({listed(own)})" if own else ""
         raise DataError(
             f"the document in row {int(design.rows[alone[0]])} of the data is the only "
             f"one of its kind{what}: its effect has no standard error. Leave it out or "
@@ -466,7 +466,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
         others = design.matrix[design.clusters != deciding[0]]
         names = [n for n, x in zip(design.names, np.ptp(others, axis=0), strict=True)
                  if x == 0 and n != "Intercept"]  # fmt: skip
-        what = f" ({_listed(names)})" if names else ""
+        what = f" ({listed(names)})" if names else ""
         raise DataError(
             f"one cluster alone determines a coefficient{what}, so its spread over "
             "clusters cannot be estimated. Leave the covariate out, or the cluster."
@@ -532,9 +532,3 @@ def _plain(text: str) -> str:
 def _near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
-
-
-def _listed(names: Iterable[str], most: int = 8) -> str:
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more

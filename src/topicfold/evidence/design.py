@@ -17,6 +17,7 @@ from scipy.interpolate import BSpline
 
 from topicfold.core.parameters import warn_caller
 from topicfold.core.saved import is_text
+from topicfold.core.tables import listed
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 
@@ -48,7 +49,7 @@ def learn_columns(
     if left_out:
         warn_caller(
             f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {_listed(left_out)}."
+            f"category of its own for each) and are left out: {_named(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -72,8 +73,8 @@ def encode(
     missing = [c["name"] for c in columns if c["name"] not in given]
     if missing:
         raise DataError(
-            f"The features have no column {_listed(missing)}, which the fit had. They "
-            f"have {_listed(given)}."
+            f"The features have no column {_named(missing)}, which the fit had. They "
+            f"have {_named(given)}."
         )
     parts = [sparse.csr_matrix(np.ones((n_documents, 1)))]
     for column in columns:
@@ -167,8 +168,8 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
 
 def _is_records(data: Any) -> bool:
     """Whether features are a mapping for each document."""
-    listed = isinstance(data, list | tuple | np.ndarray)
-    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    rows = isinstance(data, list | tuple | np.ndarray)
+    return rows and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:
@@ -318,7 +319,7 @@ def _encode_levels(
     if unknown and warn:
         warn_caller(
             f"The feature {name!r} has categories that the fit did not know, "
-            f"{_listed(unknown)}: they have no effect."
+            f"{_named(unknown)}: they have no effect."
         )
     shape = len(values), len(levels)
     return sparse.csr_matrix((entries, (rows, columns)), shape=shape)
@@ -347,18 +348,18 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{_listed(found)}. Only their joint effect can be learned. Leave "
+            f"{_named(found)}. Only their joint effect can be learned. Leave "
             "them out to read the effects of the others."
         )
 
 
-def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
+def _dependent(gram: NDArray[np.float64]) -> list[int]:
     """Return the columns that are linear combinations of earlier ones (Cholesky)."""
     left = gram.copy()
     own = np.maximum(np.diag(gram).copy(), 1e-300)
     dependent = []
     for j in range(len(gram)):
-        if left[j, j] <= tol * own[j]:
+        if left[j, j] <= 1e-9 * own[j]:
             dependent.append(j)
             continue
         row = left[j] / left[j, j]
@@ -366,7 +367,5 @@ def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
     return dependent
 
 
-def _listed(names: Iterable[str], most: int = 5) -> str:
-    shown = [repr(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+def _named(names: Iterable[str]) -> str:
+    return listed(map(repr, names), 5)

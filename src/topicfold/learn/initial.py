@@ -370,11 +370,11 @@ def _tight_clusters(
 
 
 def place_clusters(
-    places: Array, n_clusters: int, rng: np.random.RandomState, threads: int = 1
+    places: Array, n_clusters: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
     """Return the cluster of each unit row."""
     with one_blas_thread():
-        members = _tight_clusters(places, n_clusters, rng, threads)
+        members = _tight_clusters(places, n_clusters, rng, 1)
     return np.asarray(members.tocsc().argmax(axis=0)).ravel().astype(np.int64)
 
 

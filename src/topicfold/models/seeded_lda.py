@@ -42,7 +42,7 @@ class SeededLDA(SidedLDA):
     Documents with seed words teach which words go with them: naive Bayes, trained by
     itself from them, says where seeded topics start and which of them a document is
     likely about. Without this, topics without seeds take documents that seeds are meant
-    for. New documents are judged by their words alone. Where documents mix so many
+    for. New documents are inferred from their words alone. Where documents mix so many
     topics that they would teach other words, a short trial shows it: seed words leave
     their topics. Then they teach nothing.
 

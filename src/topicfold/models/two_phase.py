@@ -243,7 +243,7 @@ class TwoPhase(TopicModel):
         random one, because the labels moved their topics. So choose the settings of
         a classifier, and measure it, on these; then train it on `fit_transform`,
         whose topics are those of `transform`. The labelled documents are
-        dealt into `cv` parts; for each part phase 2 is done again without it, from
+        split into `cv` parts; for each part phase 2 is done again without it, from
         the same start, so that topic k is nearly the same topic in all rows. Takes
         about `cv` times as long as `fit`.
 
@@ -297,7 +297,7 @@ class TwoPhase(TopicModel):
     ) -> Iterator[tuple[NDArray[np.bool_], TwoPhase, sparse.csr_matrix]]:
         """Yield what `cross_fits` returns."""
         labelled = members.any(axis=1)
-        parts = deal_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
+        parts = split_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
         for part in range(cv):
             hidden = parts == part
             if not hidden.any():
@@ -432,7 +432,7 @@ class TwoPhase(TopicModel):
     ) -> Array:
         """Regress θ* on words; return mixtures that no document had a part in.
 
-        Only documents with a label are learned from. Those of a class are dealt into
+        Only documents with a label are learned from. Those of a class are split into
         parts, and each part is predicted from the others; classes of fewer documents
         than parts are not: nothing would be left to predict them from.
         """
@@ -443,7 +443,7 @@ class TwoPhase(TopicModel):
         first = members.argmax(axis=1)
         enough = members.sum(axis=0) >= REGRESSION_PARTS
         codes = np.where(known & enough[first], first, -1)
-        parts = deal_documents(codes, REGRESSION_PARTS)
+        parts = split_documents(codes, REGRESSION_PARTS)
         for part in range(REGRESSION_PARTS):
             own, others = parts == part, known & (parts != part)
             if own.any():
@@ -596,7 +596,7 @@ class TwoPhase(TopicModel):
         return tags
 
 
-def deal_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+def split_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     """Deal the labelled documents of each class evenly into parts; -1: no label."""
     if n_parts < 2:
         raise DataError(f"cv={n_parts}: cross-fitting needs at least 2 parts.")
