@@ -381,7 +381,7 @@ def _logistic(
     targets: Matrix,
     masses: Matrix,
     penalty: Matrix,
-    start: Matrix | None,
+    start: Matrix | None = None,
 ) -> tuple[Matrix, Matrix]:
     """Return coefficients, the intercept last, and the information, by Newton's steps.
 
