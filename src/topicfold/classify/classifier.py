@@ -185,10 +185,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     model_: Any
     classifier_: Any
     classes_: NDArray[Any]
-    lsi_: Any
-    neighbor_shares_: Array | None
-    word_weights_: Array | None
-    word_intercepts_: Array | None
+    lsi_: Any = None
+    neighbor_shares_: Array | None = None
+    word_weights_: Array | None = None
+    word_intercepts_: Array | None = None
+    temperature_: float = 1.0
+    n_checked_: int = 0
+    n_embeddings_: int = 0
     _training: tuple[Array | Rows, NDArray[np.int64], Array]
     model: Any
     classifier: Any
@@ -524,7 +527,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
         """Return unit rows of latent directions, beside those of the embeddings."""
         blocks = [] if given is None else [given]
-        if getattr(self, "lsi_", None) is not None:
+        if self.lsi_ is not None:
             found = self.lsi_.transform(_unit_logs(X))
             blocks.insert(0, normalize(found, copy=False))
         if len(blocks) == 1:
@@ -538,11 +541,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return normalize(logs, copy=False)
 
     def _word_rule(self) -> WordRule | None:
-        weights = getattr(self, "word_weights_", None)
-        intercepts = getattr(self, "word_intercepts_", None)
-        if weights is None or intercepts is None:
+        if self.word_weights_ is None or self.word_intercepts_ is None:
             return None
-        return WordRule(weights, intercepts)
+        return WordRule(self.word_weights_, self.word_intercepts_)
 
     def _embedded(
         self, embeddings: Any, n_documents: int, *, reset: bool = False
@@ -554,11 +555,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         width = 0 if rows is None else rows.shape[1]
         if reset:
             self.n_embeddings_ = width
-        expected = getattr(self, "n_embeddings_", 0)
-        if width != expected:
+        if width != self.n_embeddings_:
             raise DataError(
-                f"embeddings have {width} dimensions, in fit they had {expected}. Give "
-                "those of the same source to both, or to neither."
+                f"embeddings have {width} dimensions, in fit they had "
+                f"{self.n_embeddings_}. Give those of the same source to both, or to "
+                "neither."
             )
         if rows is not None and len(rows) != n_documents:
             raise DataError(
@@ -594,9 +595,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         values, by_words = self._values(self.classifier_, features), self._word_rule()
         if by_words is not None:
             values = values + by_words.values(self._words(X))
-        shares = getattr(self, "neighbor_shares_", None)
-        if shares is not None and edges is not None:
-            values = smoothed(probabilities(values, 1.0), edges, shares)
+        if self.neighbor_shares_ is not None and edges is not None:
+            known = probabilities(values, 1.0)
+            values = smoothed(known, edges, self.neighbor_shares_)
         return features, values
 
     def _named(self, features: Array | Rows, values: Array) -> NDArray[Any]:
@@ -654,13 +655,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return self._probabilities(self._rated(X, embeddings)[1])
 
     def _probabilities(self, values: Array) -> Array:
-        return probabilities(values, getattr(self, "temperature_", 1.0))
+        return probabilities(values, self.temperature_)
 
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the confidence in each class, that of the neighbours included."""
         features, values = self._rated(X, embeddings)
-        if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
+        if self.neighbor_shares_ is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)
             return plain
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
@@ -690,11 +691,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     @property
     def accuracy_(self) -> Accuracy | None:
         """Measured on labelled documents without their labels."""
-        n = getattr(self, "n_checked_", 0)
-        if not n:
+        if not self.n_checked_:
             return None
         interval = wilson_interval(self.share_right_, self.n_effective_)
-        return Accuracy(self.share_right_, *interval, n)
+        return Accuracy(self.share_right_, *interval, self.n_checked_)
 
     def explain(
         self, document: Any, n: int = 5, *, embeddings: Any = None
@@ -793,11 +793,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         saved.check(self, {}, partial=True)
         if not _at_least_zero(self.abstain) or not isinstance(self.n_jobs, int | None):
             raise ValueError("abstain or n_jobs is not a number")
-        n_embeddings = getattr(self, "n_embeddings_", 0)
         recipe = self._recipe
         width = len(model.components_) if recipe.topics else 0
         if recipe.directions:
-            width += n_embeddings + (0 if lsi is None else len(lsi.components_))
+            width += 0 if lsi is None else len(lsi.components_)
+            width += self.n_embeddings_
         if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != width:
             raise ValueError("its topics and its rule do not match")
         if (
