@@ -405,7 +405,7 @@ def test_rows_in_another_order_are_refused(found):
     estimate_effect(found["lda"], "~ x", data, **known)
     estimate_effect(found["lda"], "~ x", data.drop(columns="name")[::-1], **known)
     for wrong in (data[::-1], data.set_index("name")[::-1]):
-        with pytest.raises(DataError, match="(name'|index) has 'd239' in row 0"):
+        with pytest.raises(DataError, match=r"(name'|index) has 'd239' in row 0"):
             estimate_effect(found["lda"], "~ x", wrong, **known)
     with pytest.raises(DataError, match="in another order than the documents"):
         split_sample(LDA(3), "~ x", data[::-1], corpus)

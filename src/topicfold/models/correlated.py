@@ -205,10 +205,12 @@ class CorrelatedLDA(PLSA):
             n_jobs=self.n_jobs,
             **options,
         )
-        eta = self.topic_word_prior_
-        parts = engine, phi, own, self._phi_step()
-        passes = {"word_prior": eta, "last": LEARNING_PASSES}
-        learner = LeftOut(*parts, data=data, **passes).extrapolated()
+        learner = LeftOut(
+            *(engine, phi, own, self._phi_step()),
+            data=data,
+            word_prior=self.topic_word_prior_,
+            last=LEARNING_PASSES,
+        ).extrapolated()
         learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
