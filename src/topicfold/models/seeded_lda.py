@@ -159,7 +159,7 @@ class SeededLDA(SidedLDA):
             trial = clone(self).set_params(
                 self_train=self_train,
                 sides=None,
-                max_iter=min(self.max_iter, TRIAL_PASSES),
+                max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
                 callbacks=None,
                 verbose=False,
             )
