@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from topicfold import CorrelatedLDA, StructuralLDA, load
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.exceptions import DataError, ModelFileError
+from topicfold.learn import Callback, Resume
 from topicfold.learn.initial import spectral_topics
 from topicfold.theta.logistic_normal import Known
 
@@ -182,6 +183,31 @@ def test_content_in_blocks_is_as_of_one_matrix(tmp_path):
     known = {"prevalence": {"x": x}, "content": group}
     new = many.transform(blocks, **known)
     assert_allclose(new, one.transform(X, **known), atol=1e-4)
+
+
+@pytest.mark.parametrize("stopped_at", [4, 9])
+def test_content_goes_on_as_if_it_had_not_been_stopped(tmp_path, stopped_at):
+    """Also after pass 6, when topics are no longer learned, and at the end."""
+    X, _, _, _, groups = planted(n_documents=60)
+    known = {"content": [["a", "b"][group] for group in groups]}
+
+    def made(*callbacks):
+        options = {"max_iter": 12, "tol": 0.0, "callbacks": callbacks}
+        return StructuralLDA(3, init="spectral", **options)
+
+    class Stop(Callback):
+        def on_iteration(self, state):
+            if state.iteration == stopped_at:
+                raise RuntimeError("power cut")
+
+    whole = made().fit(X, **known)
+    with pytest.raises(RuntimeError, match="power cut"):
+        made(Resume(tmp_path), Stop()).fit(X, **known)
+    for _ in range(2):
+        resumed = made(Resume(tmp_path)).fit(X, **known)
+        assert (resumed.components_ == whole.components_).all()
+        assert (resumed.topics_of("b") == whole.topics_of("b")).all()
+        assert (resumed.doc_topics_ == whole.doc_topics_).all()
 
 
 def test_bad_content_is_refused():

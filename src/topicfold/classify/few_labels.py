@@ -106,8 +106,7 @@ RECIPES = (
 # themselves must agree with each other as much as this (kappa).
 LITTLE_TRUST, LABELS_THAT_TELL, STEADY = 0.6, 50, 0.75
 PLAIN = Recipe(
-    "topics without neighbours and LSA (half weight)",
-    *(1.0, 0.5, False, True),
+    "topics without neighbours and LSA (half weight)", *(1.0, 0.5, False, True)
 )
 
 

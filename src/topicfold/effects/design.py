@@ -510,10 +510,7 @@ def _context() -> Mapping[str, Any]:
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(
-            np.asarray(x, dtype=np.float64),
-            df=df,
-            constraints="center",
-            _state=_state,
+            np.asarray(x, dtype=np.float64), df=df, constraints="center", _state=_state
         )
 
     return {"s": s}

@@ -86,12 +86,7 @@ def known_documents(source: Source) -> NDArray[np.bool_]:
 
 
 def share_draws(
-    source: Source,
-    method: str,
-    *,
-    n_draws: int,
-    seed: int,
-    n_jobs: int | None,
+    source: Source, method: str, *, n_draws: int, seed: int, n_jobs: int | None
 ) -> Iterator[Floats]:
     """Yield the documents' shares (D, K) once for every draw."""
     if source.topic_draws is not None:

@@ -10,8 +10,9 @@ apart and with those that tell half. The neighbours of a longer text, of `SHORT_
 words or more, are worth `LONG_TOKENS`, or `LONG_WEIGHT` of its own. Everyday words are
 frequent in all longer texts, and topics would fill with them. So of the sum s over the
 neighbours of a longer text only ``max(s_w - ε p_w Σ s, 0)`` is shared, as many words in
-all, with p the word frequencies of the corpus: what its neighbours say much more often
-than others do. ε rises from 0 in texts of half of `SHORT_TEXT` words to `EXCESS`.
+all, with p the word frequencies of the corpus and ε `EXCESS`: what its neighbours say
+much more often than others do. In short texts that would lead mixtures away from the
+truth.
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -36,11 +37,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    DeclaredParameters,
-    whole,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, DeclaredParameters, whole
 from topicfold.graph.embedding import GRID, EmbeddingIndex, Rows, check_embeddings
 from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 
@@ -156,11 +153,6 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return float(counts.sum(dtype=np.float64)) / max(counts.shape[0], 1)
 
     @property
-    def _excess(self) -> float:
-        longer = 2 * self._length / SHORT_TEXT - 1
-        return EXCESS * min(max(longer, 0.0), 1.0)
-
-    @property
     def _least(self) -> float:
         return LEAST_AGREEMENT * (SHORT_SHARE if self.short else 1.0)
 
@@ -244,8 +236,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         n_having = graph @ training.sign()
         many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
         total.data[many & (n_having.data < SHARED_BY)] = 0
-        if self._excess:
-            total = _beyond(total, self._excess * self._frequencies)
+        if not self.short:
+            total = _beyond(total, EXCESS * self._frequencies)
         shares = self.weight_ / np.maximum(n_joined, 1)
         total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
         total.eliminate_zeros()

@@ -695,7 +695,8 @@ class Learner:
             "eta": self.eta,
             "iteration": self._iteration,
             "prior_updates": list(self.prior_updates),
-            **carried(self.theta_step, "theta_step"),
+            **carried(self.theta_step, "side theta_step"),
+            **carried(self.phi_step, "phi_step"),
             **({} if self.extrapolation is None else self.extrapolation.state()),
             **({} if self.known is None else self.known.state()),
         }
@@ -710,8 +711,10 @@ class Learner:
         self.prior_updates = list(state["prior_updates"])
         if (state["totals"] < 0.5 * self.eta).any():
             raise ValueError("totals are below the prior of the topics")
-        for name in carried(self.theta_step, "theta_step"):
-            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
+        steps = {"side theta_step": self.theta_step, "phi_step": self.phi_step}
+        for prefix, step in steps.items():
+            for name in carried(step, prefix):
+                setattr(step, name.rpartition(" ")[2], state[name])
         self._restore_own(state)
         if self.known is not None:
             self.known.restore(state, self._iteration, self.alpha, self.eta)
@@ -1105,10 +1108,10 @@ def _joined_share(made: list[tuple[int, TopicWeights]], part: float) -> OwnShare
     )
 
 
-def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+def carried(step: Step, prefix: str) -> dict[str, Any]:
     """Return the numbers that a step has learned, by names of a state."""
     return {
-        f"side {name} {attribute}": value
+        f"{prefix} {attribute}": value
         for attribute, value in step._learned().items()
         if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
     }

@@ -152,10 +152,7 @@ def embeddings_of(model: Any) -> Any:
 
 
 class TopicModel(
-    DeclaredParameters,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base of the estimators. A model sets `components_` and the training θ.
 

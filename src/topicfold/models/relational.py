@@ -188,10 +188,7 @@ class RelationalLDA(SidedLDA):
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
-    _saved = saved.forms(
-        word_idf_=saved.numbers("V"),
-        word_coef_=saved.numbers("4"),
-    )
+    _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("4"))
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""

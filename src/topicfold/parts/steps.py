@@ -31,11 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from topicfold.core.parameters import (
-    AT_LEAST_ONE,
-    DeclaredParameters,
-    FittedAttributes,
-)
+from topicfold.core.parameters import AT_LEAST_ONE, DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,

@@ -154,6 +154,11 @@ class GroupedPhi(Slices, PhiStep):
     def _kappa(self) -> float:
         return float(self.strength)
 
+    def prepare(self, context: Context) -> None:
+        """Begin without counts: those of a fit that goes on come from its state."""
+        shape = len(self.pair_words_), context.n_topics
+        self.take(np.zeros(shape, np.asarray(context.topics).dtype), self.eta)
+
     def update(self, counts: Array, topics: Array, context: Context) -> Array:
         """Return the topics of every pair."""
         plain = np.empty_like(counts)

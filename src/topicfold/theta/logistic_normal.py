@@ -25,11 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    SHARE,
-    DeclaredParameters,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters
 from topicfold.core.threads import even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import to_numpy
