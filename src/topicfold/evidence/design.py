@@ -374,6 +374,7 @@ def unknown_levels(column: Column, values: NDArray[Any]) -> list[str]:
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return the first names in quotes, long ones cut, and how many more there are."""
     cut = [n if len(n) <= _LONGEST else f"{n[: _LONGEST - 1]}…" for n in names]
     shown = [repr(name) for name in cut]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""

@@ -299,9 +299,11 @@ def _learned(factor: Factor, given: dict[str, Any]) -> Column:
             "out of the formula."
         )
     if factor.kind == "s" and column["kind"] != "spline":
+        known = {value for value in values if not is_missing(value)}
+        fewer = f", or s({factor.name}, df={LEAST_COLUMNS})"
         raise DataError(
             f"s({factor.name}) needs a number with more values than the spline has "
-            f"knots. Write {factor.name}, or s({factor.name}, df={LEAST_COLUMNS})."
+            f"knots. Write {factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
         )
     return {**column, "as_levels": True} if factor.kind == "C" else column
 
