@@ -176,10 +176,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             return np.tile(self.design_mean_, (n_documents, 1))
         return self._covariates().design(data, n_documents)
 
-    @property
-    def moving(self) -> bool:
-        """Whether Σ still changes; the objective may settle before."""
-        return self.change_ > SETTLED
+    def moved(self) -> float:
+        """Return infinity while Σ still changes: the objective may settle before."""
+        return np.inf if self.change_ > SETTLED else 0.0
 
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
