@@ -242,11 +242,13 @@ def seeded_documents(n_topics=20, n_documents=600, seed=0):
 
 def test_seeds_and_time_go_together(tmp_path):
     X, years, main = seeded_documents()
-    words = [f"w{w}" for w in range(X.shape[1])]
-    seeds = {f"t{k}": [f"w{10 * k}", f"w{10 * k + 1}"] for k in range(9)}
+    words = [f"word{w}" for w in range(X.shape[1])]
+    seeds = {f"t{k}": [f"word{10 * k}", f"word{10 * k + 1}"] for k in range(9)}
     options = {"seeds": seeds, "vocabulary": words, "random_state": 0}
     model = DynamicLDA(20, decay=0.3, strength=10.0, **options).fit(X, time=years)
     assert model.topic_names_ == [*seeds, *[""] * 11]
+    assert list(model.topic_data().vocabulary) == words
+    assert {one.word for one in model.changed_words(0)[0]} <= {*words}
     found, has_seeds = model.doc_topics_.argmax(axis=1), main < 9
     assert (found[has_seeds] == main[has_seeds]).mean() > 0.9
     early, late = model.topics_at(2000)[0], model.topics_at(2005)[0]
@@ -259,7 +261,7 @@ def test_seeds_and_time_go_together(tmp_path):
         again.transform(X[:9], time=years[:9]), model.transform(X[:9], time=years[:9])
     )
     with pytest.raises(DataError, match="one text"):
-        DynamicLDA(9, seeds={"a": "w1"}, vocabulary=words).fit(X, time=years)
+        DynamicLDA(9, seeds={"a": "word1"}, vocabulary=words).fit(X, time=years)
 
 
 def test_seeds_and_features_go_together():

@@ -164,7 +164,7 @@ def _model_name(model: str | None) -> str | None:
 def _make_classifier(labels: Any, model: str | None, given: _Flags) -> tuple[Any, Any]:
     """Return the classifier and its topics, which it may replace if none were named."""
     import topicfold
-    from topicfold.classify.classifier import default_topics
+    from topicfold.classify.few_labels import default_topics
     from topicfold.core.labels import class_numbers
 
     codes, _ = class_numbers(labels, len(labels))

@@ -129,8 +129,7 @@ def compare(
         for score in found.scores:
             if score.model == found.taken and score.model in names:
                 show_fit(
-                    *(source, options, names[score.model], score.n_components),
-                    *beside,
+                    *(source, options, names[score.model], score.n_components), *beside
                 )
 
 

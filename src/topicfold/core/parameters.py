@@ -14,14 +14,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin
 
 from sklearn.utils._param_validation import Interval
 

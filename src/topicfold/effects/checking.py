@@ -20,6 +20,7 @@ from topicfold.effects.estimate import (
     design_of,
     effects_of,
     find_source,
+    use_groups,
 )
 from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
@@ -154,6 +155,7 @@ def permutation_test(
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
+    content: Any = None,
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Table:
@@ -166,7 +168,8 @@ def permutation_test(
 
     Parameters
     ----------
-    model, formula, data, X, topics, n_draws, cluster, weights, random_state, n_jobs
+    model, formula, data, X, topics, n_draws, cluster, weights, content, \
+random_state, n_jobs
         As in :func:`estimate_effect`.
     covariate : str
         The column to test; terms with it are tested together.
@@ -185,6 +188,7 @@ def permutation_test(
     source, names, given = find_source(model, X, "joint")
     if given is not None:
         raise DataError("a permutation test needs a model and counts.")
+    use_groups(source, content, data, "joint")
     design = design_of(source, None, formula, data, cluster=cluster, weights=weights)
     design.covariate(covariate)
     tested = design.tested_columns(covariate)

@@ -300,6 +300,12 @@ def _days(values: NDArray[Any]) -> Floats:
     return np.where(np.isnat(values), np.nan, days)
 
 
+def column_of(data: Any, given: Any, what: str, n: int) -> NDArray[Any]:
+    """Return a column of the data by its name, or the values given."""
+    found = _column(_frame(data, n), given, what, n)
+    return np.asarray(found, dtype=object)
+
+
 def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
     """Return a column by its name, or the values given."""
     if given is None:
@@ -504,10 +510,7 @@ def _context() -> Mapping[str, Any]:
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(
-            np.asarray(x, dtype=np.float64),
-            df=df,
-            constraints="center",
-            _state=_state,
+            np.asarray(x, dtype=np.float64), df=df, constraints="center", _state=_state
         )
 
     return {"s": s}

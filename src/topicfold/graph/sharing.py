@@ -42,11 +42,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    DeclaredParameters,
-    whole,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, DeclaredParameters, whole
 from topicfold.graph.embedding import GRID, EmbeddingIndex, Rows, check_embeddings
 from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 

@@ -285,7 +285,7 @@ class DynamicLDA(_TimedLDA):
         places = 0.0 if before is None else self._place(before)
         old = self._topics_of(places)[topic]
         new = self._topics_of(last if after is None else self._place(after))[topic]
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", self.vocabulary)
         words = [f"w{w}" for w in range(len(old))] if names is None else list(names)
 
         def listed(change: NDArray[Any]) -> list[ChangedWord]:

@@ -25,11 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    SHARE,
-    DeclaredParameters,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters
 from topicfold.core.threads import even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import to_numpy
@@ -175,10 +171,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             return np.tile(self.design_mean_, (n_documents, 1))
         return self._covariates().design(data, n_documents)
 
-    @property
-    def moving(self) -> bool:
-        """Whether Σ still changes; the objective may settle before."""
-        return self.change_ > SETTLED
+    def moved(self) -> float:
+        """Return infinity while Σ still changes: the objective may settle before."""
+        return np.inf if self.change_ > SETTLED else 0.0
 
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
