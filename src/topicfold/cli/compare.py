@@ -87,7 +87,10 @@ def compare(
 
     plot, quiet = given.plot, given.quiet
     flags.check_picture(plot)
-    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
+    vectors_of = given.embeddings
+    corpus, _ = inputs.read_in_memory(
+        source, options, embeddings=vectors_of, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
 

@@ -244,6 +244,9 @@ _FLAGS = {
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
     "method='": "--method '",
+    "Give the groups: content='column' of the data, or a group per document": (
+        "Give --content with the column of TABLE that has the groups"
+    ),
     "(topicfold.search.TopicIndex)": "(topicfold search)",
     "that write_intrusion_sheet wrote": "that topicfold quiz --sheet wrote",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},

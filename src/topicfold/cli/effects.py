@@ -46,6 +46,9 @@ class _Flags(Flags):
         "Column of clusters: documents of one are not independent.", metavar="COLUMN"
     )
     weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    content: str | None = flag(
+        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+    )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
@@ -111,6 +114,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_draws=given.draws,
             cluster=given.cluster,
             weights=given.weights,
+            content=given.content,
             random_state=given.seed,
             n_jobs=given.jobs,
         )

@@ -250,7 +250,8 @@ class TopicModel(
         Parameters
         ----------
         vocabulary : sequence of str or None, default=None
-            Words of the columns; default: the feature names seen in `fit`.
+            Words of the columns; default: the feature names seen in `fit`, or the
+            vocabulary that a model with seed words was given.
         X : sparse matrix or None, default=None
             Documents to describe; default: the training documents.
         **documents
@@ -259,6 +260,8 @@ class TopicModel(
         check_is_fitted(self, "components_")
         if vocabulary is None:
             names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = getattr(self, "vocabulary", None)
             if names is None:
                 names = [f"w{w}" for w in range(self.n_features_in_)]
             vocabulary = list(names)
