@@ -137,4 +137,4 @@ def test_times_of_new_documents_are_used(name, table):
     np.testing.assert_array_equal(topics.transform(new), wanted)
     topics.update(new)
     np.testing.assert_array_equal(topics.data_.doc_topics[80:], wanted)
-    assert list(topics.data_.times[80:]) == ["2001", "2012"]
+    assert list(topics.data_.times[80:]) == [2001, 2012]
