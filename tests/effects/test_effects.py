@@ -31,8 +31,8 @@ def found():
 
 
 def effects_of(found, formula="~ x", **options):
-    options = {"X": found["X"], "n_draws": 5} | options
-    return estimate_effect(found["lda"], formula, found["data"], **options)
+    options = {"data": found["data"], "X": found["X"], "n_draws": 5} | options
+    return estimate_effect(found["lda"], formula, **options)
 
 
 def matched(model, topics):
@@ -129,6 +129,37 @@ def test_kinds_of_columns(found):
     assert first["effect"] == "yes: True - False"
     numbers = estimate_effect(theta, "~ C(city % 3)", data)
     assert numbers.design.matrix.shape[1] == 3
+
+
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_types_of_pandas_are_one_kind_of_column(found, gap):
+    def effects(values):
+        column = pd.Series(list(values), dtype=object)
+        column[0 : 7 * gap] = None
+        kinds = {
+            "object": column,
+            "string": column.astype("string"),
+            "levels": column.astype("category"),
+        }
+        given = {"method": "fixed", "n_draws": 2, "X": found["X"]}
+        return {
+            name: estimate_effect(found["lda"], "~ v", {"v": own}, **given).rows()
+            for name, own in kinds.items()
+        }
+
+    texts = effects(found["data"]["side"])
+    assert texts["object"][0]["effect"] == "v: right - left"
+    assert texts["string"] == texts["levels"] == texts["object"]
+    years = pd.PeriodIndex(np.where(found["x"], "2004", "2001"), freq="Y")
+    assert effects(years)["object"][0]["effect"] == "v: 2004 - 2001"
+    numbers = effects(np.where(found["x"], 2, 1))
+    assert numbers["levels"][0]["effect"] == "v: 2 - 1"
+    assert numbers["levels"][0]["estimate"] == texts["object"][0]["estimate"]
+    days = pd.Series(pd.to_timedelta(np.where(found["x"], 2, 1), unit="D"))
+    took = effects_of(found, "~ v", data={"v": days}, method="fixed", n_draws=2)
+    assert took.rows()[0]["estimate"] == pytest.approx(
+        effects_of(found, method="fixed", n_draws=2).rows()[0]["estimate"]
+    )
 
 
 def test_sums_and_differences(found):

@@ -294,8 +294,13 @@ def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str
         ):
             changed[name], is_date = _numbers_of(name, column)
             dates |= {name} if is_date else set()
-        elif not pandas.api.types.is_numeric_dtype(column) and column.dtype == object:
-            changed[name] = column.where(column.isna(), column.astype(str))
+        elif hasattr(column, "cat"):  # of numbers, too: new values are told by names
+            changed[name] = column.cat.rename_categories(str)
+        elif pandas.api.types.is_timedelta64_dtype(column):
+            changed[name] = column.dt.total_seconds() / 86400.0
+        elif not pandas.api.types.is_numeric_dtype(column):
+            plain = column.astype(object)
+            changed[name] = plain.where(plain.isna(), plain.astype(str))
     return frame.assign(**changed), dates
 
 

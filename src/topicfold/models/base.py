@@ -552,6 +552,7 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        vocabulary=saved.or_none(saved.texts("V")),
     )
 
     def _sizes(self) -> dict[str, int]:

@@ -36,7 +36,7 @@ from topicfold.editing import (
 )
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import encode, encoder_name
-from topicfold.known import columns_in, known_data, model_for
+from topicfold.known import columns_in, known_data, model_for, with_times
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -299,13 +299,14 @@ class Topics(TransformerMixin, BaseEstimator):
         language : str or list, optional
             Columns of the texts in other languages of the fit.
         **known
-            What else is known of them, as in `fit`.
+            What else is known of them, as in `fit`. Models that learned from times take
+            those of a column named time, date, year or the like without being asked.
         """
         other = languages_named(language)
         wanted = [*columns_in(known), *other] or None
         found = as_documents(X, columns={"text": text, "extra": wanted})
         model, vectors = self._saved().model, self._vectors(found, embeddings)
-        data = known_data(known, found.extra)
+        data = with_times(model, known_data(known, found.extra), found.times)
         data |= known_languages(self._saved(), other, found.extra)
         if vectors is not None:
             data["embeddings"] = vectors
