@@ -187,8 +187,11 @@ def test_content_in_blocks_is_as_of_one_matrix(tmp_path):
 
 
 @pytest.mark.parametrize("stopped_at", [4, 9])
-def test_content_goes_on_as_if_it_had_not_been_stopped(tmp_path, stopped_at):
+def test_content_goes_on_as_if_it_had_not_been_stopped(
+    tmp_path, stopped_at, monkeypatch
+):
     """Also after pass 6, when topics are no longer learned, and at the end."""
+    monkeypatch.setattr("topicfold.models.correlated.LEARNING_PASSES", 6)
     X, _, _, _, groups = planted(n_documents=60)
     known = {"content": [["a", "b"][group] for group in groups]}
 

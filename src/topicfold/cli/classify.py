@@ -110,7 +110,8 @@ def classify(
         )
     check_output_folder(folder, replace=given.force)
     name = _model_name(given.model)
-    corpus, text = inputs.read_in_memory(source, options)
+    vectors_of = given.embeddings
+    corpus, text = inputs.read_in_memory(source, options, embeddings=vectors_of)
     show_corpus(corpus)
     labels: Any = corpus.labels
     if given.labels is not None:

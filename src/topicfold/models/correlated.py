@@ -48,7 +48,7 @@ from topicfold.theta.logistic_normal import (
 # Passes of every start before the best is chosen, and of documents before the first.
 START_PASSES = 20
 START_UPDATES = 20
-# Passes in which topics are learned, or half of `max_iter`; then mixtures settle.
+# Passes in which topics are learned; then mixtures settle.
 LEARNING_PASSES = 60
 # Groups of content whose words a report shows.
 MOST_GROUPS = 8
@@ -74,8 +74,8 @@ class CorrelatedLDA(PLSA):
         as in :class:`PLSA`. "spectral" has anchor words, as R's stm does, and needs no
         random numbers; it finds fewer of the topics of simulated documents.
     max_iter : int, default=300
-        Maximum number of iterations. Topics are learned in the first 60, or half of
-        them; then Σ must settle, too, before it ends earlier.
+        Maximum number of iterations. Topics are learned in the first 60; then mixtures
+        and Σ settle before it ends earlier.
 
     Attributes
     ----------
@@ -205,10 +205,12 @@ class CorrelatedLDA(PLSA):
             n_jobs=self.n_jobs,
             **options,
         )
-        eta = self.topic_word_prior_
-        last = min(LEARNING_PASSES, max(1, self.max_iter // 2))
-        parts = engine, phi, own, self._phi_step()
-        learner = LeftOut(*parts, data=data, word_prior=eta, last=last).extrapolated()
+        learner = LeftOut(
+            *(engine, phi, own, self._phi_step()),
+            data=data,
+            word_prior=self.topic_word_prior_,
+            last=LEARNING_PASSES,
+        ).extrapolated()
         learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
