@@ -223,6 +223,10 @@ def test_figures_by_a_second_covariate(found):
     assert len(curves.collections) == 3  # an interval for each
     points = effects_of(found, "~ group * side").plot("side", by="group").axes[0]
     assert points.get_legend().get_title().get_text() == "group"
+    rows = effects_of(found, "~ side", n_draws=2).plot("side", kind="effects").axes[0]
+    low, high = rows.get_ylim()
+    assert low < -0.4  # the first and the last of three topics are inside
+    assert high > 2.4
 
 
 def test_curves_and_dates(found):

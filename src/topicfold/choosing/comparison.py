@@ -40,6 +40,7 @@ from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
+from topicfold.infer.fold_in import check_cache
 from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
@@ -254,6 +255,7 @@ def compare(
     results: Any = None,
     on_progress: Progress | None = None,
     embeddings: Any = None,
+    cache: float | str | None = None,
 ) -> Comparison:
     """Fit several models on a corpus and say which to take.
 
@@ -287,6 +289,9 @@ def compare(
         Called with (model, models done, models in all, seconds of the model).
     embeddings : array-like of shape (n_documents, n_dimensions), optional
         Vectors of the documents; models that take none learn from words alone.
+    cache : float, "learned" or None, default=None
+        Weight of a word cache in the perplexity of all models, as in their
+        `perplexity`: compare BurstyLDA, which allows for repetitions, with others so.
 
     Examples
     --------
@@ -301,6 +306,7 @@ def compare(
     began = time.monotonic()
     if not time_budget > 0:
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
+    check_cache(cache)
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
     rows = None if embeddings is None else check_embeddings(embeddings, X.shape[0])
@@ -314,6 +320,7 @@ def compare(
         "data": data_fingerprint(X, *(a for a in (y, train, rows) if a is not None)),
         "n_jobs": n_jobs,
         "n_components": check_sizes(k, "n_components")[0],
+        **({} if cache is None else {"cache": cache}),
     }
     store = ScoreFile(results)
     scores = []
@@ -348,7 +355,12 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
     model, seconds = _fit(candidate, X[train], labels, run, run["seed"], known)
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
-        scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        scores |= topic_scores(
+            *(model, X[train], X[~train]),
+            n_words=10,
+            n_diverse=25,
+            cache=run.get("cache"),
+        )
         if not _learned_all(model, X[train]):
             scores["perplexity"] = np.nan
         scores["copies"] = _copies(topics_of(model))

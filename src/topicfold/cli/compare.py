@@ -50,6 +50,11 @@ class _Flags(Flags):
         show_default="10 to 100, by the number of documents",
     )
     embeddings: str | None = flags.EMBEDDINGS
+    cache: str | None = flag(
+        "Weight of the words that a document has already shown, in the perplexity of "
+        "all models: 0 to 1, or learned.",
+        metavar="W",
+    )
     budget: float = flag("Seconds for all models.", 300.0, min=0.1)
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -111,6 +116,7 @@ def compare(
             results=given.output,
             on_progress=on_progress,
             embeddings=vectors,
+            cache=_weight(given.cache),
         )
     _show(found)
     if plot is not None:
@@ -129,6 +135,13 @@ def compare(
                 show_fit(
                     *(source, options, names[score.model], score.n_components), *beside
                 )
+
+
+def _weight(text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _show(found: Comparison) -> None:
