@@ -140,9 +140,10 @@ class LDA(SidedModel, StreamedModel):
         stay joined. Σα never falls, and η stays: smaller ones ruin the topics of short
         texts. With weights that are not counts, only the shares of topics in α are
         learned. Topics that stand for something in one of the `sides`, as those of
-        labels and seeds do, are never split or replaced. None learns for CVB0 on a whole corpus, without
-        a `phi_step` or a `doc_topic_prior` of yours, and for online variational Bayes;
-        α stays where a side says something of the topics of documents.
+        labels and seeds do, are never split or replaced. None learns for CVB0 on a
+        whole corpus, without a `phi_step` or a `doc_topic_prior` of yours, and for
+        online variational Bayes; α stays where a side says something of the topics of
+        documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
