@@ -115,8 +115,9 @@ class LDA(SidedModel, StreamedModel):
         ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a low
         perplexity: a token is assigned by counts without its own, which is left out of
         its document's counts completely and out of its word's counts by half, or by
-        more where half of the words have more than one token per topic (with
-        `batch_size` or `phi_step` it is kept); ``"variational"``: mean-field
+        more where half of the words have more than one token per topic, or where
+        documents repeat words no more often than their topics say (with `batch_size`
+        or `phi_step` it is kept); ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α. None is ``2 / n_components``, for more than 20 topics
@@ -132,15 +133,17 @@ class LDA(SidedModel, StreamedModel):
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns an asymmetric α from the
-        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, where topics are
-        merged and split as well: two that are the same become one, and a mixed one
-        becomes two. Without that, large topics stay split and small ones stay joined.
-        Σα never falls, and η stays: smaller ones ruin the topics of short texts. With
-        weights that are not counts, only the shares of topics in α are learned. Topics
-        that stand for something in one of the `sides`, as those of labels and seeds
-        do, are never split or replaced. None learns for CVB0 on a whole corpus, without
-        a `phi_step` or a `doc_topic_prior` of yours, and for online variational Bayes;
-        α stays where a side says something of the topics of documents.
+        topics of a sample's tokens before passes 6, 12, 18, 24 and 30 (and some more
+        where topics still move and words are repeated no more often than they say),
+        where topics are merged and split as well: two that are the same become one, and
+        a mixed one becomes two. Without that, large topics stay split and small ones
+        stay joined. Σα never falls, and η stays: smaller ones ruin the topics of short
+        texts. With weights that are not counts, only the shares of topics in α are
+        learned. Topics that stand for something in one of the `sides`, as those of
+        labels and seeds do, are never split or replaced. None learns for CVB0 on a
+        whole corpus, without a `phi_step` or a `doc_topic_prior` of yours, and for
+        online variational Bayes; α stays where a side says something of the topics of
+        documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
         :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
@@ -149,7 +152,8 @@ class LDA(SidedModel, StreamedModel):
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors; words
         in more than 30 % of the documents (80 % for fewer than 10 topics) start in a
-        few topics of their own or in one cluster, so that they do not lead all. None is
+        few topics of their own or in one cluster, so that they do not lead all, unless
+        documents have the same share of them but for chance. None is
         ``"clusters"``, with seeds ``"neighbors"``; in `partial_fit`
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
