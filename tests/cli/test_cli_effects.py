@@ -75,7 +75,7 @@ def test_a_report_has_the_effects(cli, saved, check_error, tmp_path):
     assert result.exit_code == 0, result.output
     assert "Difference of the share of a topic, ~ x + s(day)" in page.read_text("utf-8")
     some = run(cli, saved, "-F", "~ x", "--topics", "0", "--report", page)
-    check_error(some, "the report shows effects of every topic")
+    check_error(some, "the report needs the effects on every topic")
 
 
 def test_a_curve_by_level(cli, saved, check_error, tmp_path):

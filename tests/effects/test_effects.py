@@ -365,7 +365,7 @@ def test_the_report_shows_effects(tmp_path):
     path = topics.report(tmp_path / "report.html", effects=found)
     assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
     assert not topics.data_.sides
-    with pytest.raises(DataError, match="effects of every topic"):
+    with pytest.raises(DataError, match="effects on every topic"):
         topics.effects("~ label", topics=[1], n_draws=5).side_table()
 
 
@@ -443,7 +443,7 @@ BAD = [
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
-    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ s(x)", {}, "covariate with 2 different values"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -532,7 +532,7 @@ def test_structural_topics(found):
         own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
     )
     worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
-    with pytest.raises(DataError, match="in each group of content"):
+    with pytest.raises(DataError, match="each group of content has its own"):
         estimate_effect(worded, "~ x", data, X=X)
     found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
     assert {"low", "high"} <= set(found.rows()[0])
@@ -554,11 +554,11 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
-    with pytest.raises(DataError, match="whose values are compared"):
+    with pytest.raises(DataError, match="whose values are being compared"):
         effects.predict("side", at={"side": "left"})
     with pytest.raises(DataError, match="no level 'up'"):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= applies to shares"):
+    with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")

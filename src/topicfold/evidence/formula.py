@@ -97,8 +97,8 @@ def _factor(text: str, formula: str) -> Factor:
     found = _FACTOR.match(text)
     if found is None:
         raise DataError(
-            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; make a "
-            "column of your own for anything else."
+            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; for "
+            "anything else, compute a column yourself."
         )
     kind, inner, width, plain = found.groups()
     name = (inner or plain).strip("`")
@@ -232,7 +232,7 @@ def _warn_of_collinear(covariates: Covariates, design: NDArray[np.float64]) -> N
             name = columns[place]["name"]
             warnings.warn(
                 f"The covariate {name!r} follows from the others (collinear), so their "
-                "effects cannot be told apart. Leave it out.",
+                "effects cannot be separated. Leave it out.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -247,8 +247,8 @@ def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:
         if 0 < n_missing < len(values):
             warnings.warn(
                 f"The covariate {name!r} is missing in {n_missing:,} of "
-                f"{len(values):,} documents. They stay in the fit, and it has no "
-                "effect on them; leave them out if that is not meant.",
+                f"{len(values):,} documents. They stay in the fit without an effect of "
+                "this covariate; leave them out if you do not want that.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -270,8 +270,9 @@ def _learned(factor: Factor, given: dict[str, Any]) -> Column:
         )
     if factor.kind == "s" and column["kind"] != "spline":
         raise DataError(
-            f"s({factor.name}) needs a number with more values than the spline has "
-            f"knots. Write {factor.name}, or s({factor.name}, df={LEAST_COLUMNS})."
+            f"s({factor.name}) needs a number with more different values than the "
+            f"spline has knots. Write {factor.name}, or s({factor.name}, "
+            f"df={LEAST_COLUMNS})."
         )
     return {**column, "as_levels": True} if factor.kind == "C" else column
 

@@ -50,8 +50,8 @@ def checked_times(data: Any, n_documents: int, what: str = "time") -> NDArray[An
                 )
             shown = known[0]
             raise DataError(
-                f"{what} has {shown!r}, and not all of its values are numbers or dates "
-                "of one form. Write dates as 2001-05-03."
+                f"{what} has {shown!r}, but its values must be all numbers or all "
+                "dates of one form. Write dates as 2001-05-03."
             )
         if found.dtype.kind == "M":
             return found

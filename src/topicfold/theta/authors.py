@@ -97,8 +97,8 @@ class Authors(Side):
         if context.fitting:
             if not any(lists):
                 raise DataError(
-                    "authors is empty for every document. Give a list of names "
-                    "for each document."
+                    "authors has no name for any document. Give a list of names for "
+                    "each document."
                 )
             names = sorted({name for own in lists for name in own})
             self.names_: NDArray[Any] = np.array(names, dtype=object)
@@ -109,7 +109,7 @@ class Authors(Side):
             more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
             warn_caller(
                 f"The fit had no documents by {first}{more}: unknown authors get the "
-                "mixture of the prior."
+                "mean mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)
