@@ -50,6 +50,10 @@ class _Flags(Flags):
     weights: str | None = flag(
         "Column with the weights of the documents.", metavar="COLUMN"
     )
+    weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    content: str | None = flag(
+        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+    )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
@@ -108,11 +112,11 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             f"{folder} was saved without its documents, whose counts are needed here. "
             "Fit it again with its documents, or give --method posterior."
         )
-    if getattr(saved.model, "content_groups_", None) and given.method != "posterior":
+    grouped = getattr(saved.model, "content_groups_", None)
+    if grouped and given.content is None and given.method != "posterior":
         raise CommandError(
-            f"in {folder} each group of content has its own words for a topic, but "
-            f"--method {given.method} uses only the words of all groups together. Give "
-            "--method posterior."
+            f"the topics of {folder} have other words in each group of content. Give "
+            "--content with the column of TABLE that has the groups."
         )
     data = _in_order(_read(table), given.id, saved, table)
     with working("Drawing mixtures …"):
@@ -125,6 +129,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_draws=given.draws,
             cluster=given.cluster,
             weights=given.weights,
+            content=given.content,
             random_state=given.seed,
             n_jobs=given.jobs,
         )

@@ -217,19 +217,18 @@ class Learner:
     def moved(self) -> float:
         """Return the mean share of a document's mixture that the last pass moves.
 
-        Infinite while what the θ-step learns still changes; 0 where passes are not
-        extrapolated: there the objective alone decides.
+        Where passes are not extrapolated, what the θ-step learns and the objective
+        decide.
         """
-        if self.theta_step.moving:
-            return np.inf
+        learned = self.theta_step.moved()
         if self.extrapolation is None or self._pass is None:
-            return 0.0
+            return learned
         if self.known is not None and self.known.own is not None:
             total = self.known.moved(self.documents, self._pass.counts)
         else:
             rows = self.documents, self._pass.counts
             (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
-        return float(total) / max(self.engine.n_documents, 1)
+        return max(learned, float(total) / max(self.engine.n_documents, 1))
 
     def start(self) -> float:
         """Evaluate the start."""
@@ -857,12 +856,11 @@ class LeftOut(Learner):
         return self
 
     def moved(self) -> float:
-        """Return 0, or infinity while what is learned still changes.
+        """Return how far the last pass moved what is learned.
 
         Mixtures at their modes are not the shares that the last pass expects.
         """
-        going = self._iteration <= self.last or self.theta_step.moving
-        return np.inf if going else 0.0
+        return np.inf if self._iteration <= self.last else self.theta_step.moved()
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""

@@ -36,8 +36,7 @@ from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import check_embeddings
-from topicfold.models.base import check_asked
+from topicfold.graph.embedding import check_asked, check_embeddings
 from topicfold.models.lsi import LSI
 from topicfold.models.pachinko import PachinkoLDA
 from topicfold.persistence.model_folder import ModelFolder
