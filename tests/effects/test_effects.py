@@ -597,7 +597,7 @@ def test_the_groups_of_content_are_needed_and_checked(worded):
         with pytest.raises(DataError, match=said):
             estimate_effect(model, "~ x", data, X=X, **options)
 
-    refused("in each group of content. Give the groups")
+    refused("has its own words for a topic. Give the groups")
     refused("no column 'partys' for content", content="partys")
     refused("content has the shape", content=["left"])
     refused("which the fit did not have", content=["up"] * 300)

@@ -450,10 +450,10 @@ def default_topics(
 ) -> TopicModel:
     """Return the topics of a `TopicClassifier` for which none were given.
 
-    With `few` labels three starts of a graph model side by side (None: fewer than 30
-    per class, and on fewer than half of the documents), else `TwoPhase` on `base`.
-    `codes` are class numbers, -1 where unknown; the seed is fixed, so that results can
-    be reproduced.
+    With `few` labels (None: fewer than 30 per class, and on fewer than half of the
+    documents) three starts of a graph model, otherwise `TwoPhase` on `base`. `codes`
+    are class numbers, -1 where unknown; the seed is fixed, so that results can be
+    reproduced.
 
     Examples
     --------

@@ -50,9 +50,8 @@ class _Flags(Flags):
     weights: str | None = flag(
         "Column with the weights of the documents.", metavar="COLUMN"
     )
-    weights: str | None = flag("Column of weights.", metavar="COLUMN")
     content: str | None = flag(
-        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+        "Column of the groups, for a model fitted with --content.", metavar="COLUMN"
     )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
@@ -115,7 +114,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     grouped = getattr(saved.model, "content_groups_", None)
     if grouped and given.content is None and given.method != "posterior":
         raise CommandError(
-            f"the topics of {folder} have other words in each group of content. Give "
+            f"in {folder} each group of content has its own words for a topic. Give "
             "--content with the column of TABLE that has the groups."
         )
     data = _in_order(_read(table), given.id, saved, table)

@@ -123,13 +123,16 @@ def make_design(
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
-    Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at. A column or index that has their `ids` in another order is
-    refused.
+    Documents that are not `with_words` are left out, with a note; if `among` is given,
+    only those documents are used. A column or index that has their `ids` in another
+    order is refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
-        raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
+        raise DataError(
+            "the cluster is given twice: after | and as cluster=. Leave one of them "
+            "out."
+        )
     frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)

@@ -192,7 +192,7 @@ def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
         )
     if content is None:
         raise DataError(
-            "the topics have other words in each group of content. Give the groups: "
+            "each group of content has its own words for a topic. Give the groups: "
             "content='column' of the data, or a group per document."
         )
     values = column_of(data, content, "content", source.documents().shape[0])

@@ -48,8 +48,8 @@ def learn_columns(
             columns.append(column)
     if left_out:
         warn_caller(
-            f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {listed(left_out)}."
+            "These features do not distinguish documents (they have one value in all, "
+            f"or a different category in each) and are left out: {listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -351,8 +351,8 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{listed(found)}. Only their joint effect can be learned. Leave "
-            "them out to read the effects of the others."
+            f"{listed(found)}. Only their joint effect can be learned. Leave them out "
+            "if you want to read the effects of the others."
         )
 
 

@@ -302,8 +302,9 @@ def _learned(factor: Factor, given: dict[str, Any]) -> Column:
         known = {value for value in values if not is_missing(value)}
         fewer = f", or s({factor.name}, df={LEAST_COLUMNS})"
         raise DataError(
-            f"s({factor.name}) needs a number with more values than the spline has "
-            f"knots. Write {factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
+            f"s({factor.name}) needs a number with more different values than the "
+            "spline has knots. Write "
+            f"{factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
         )
     return {**column, "as_levels": True} if factor.kind == "C" else column
 

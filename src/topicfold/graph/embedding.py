@@ -351,7 +351,7 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
             f"This {type(model).__name__} was fitted with embeddings{made}, but these "
-            "documents have none: their mixtures come from their words alone. Give "
+            "documents have none, so their mixtures come from their words alone. Give "
             "embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
