@@ -400,7 +400,7 @@ def test_the_report_shows_effects(tmp_path):
     path = topics.report(tmp_path / "report.html", effects=found)
     assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
     assert not topics.data_.sides
-    with pytest.raises(DataError, match="effects of every topic"):
+    with pytest.raises(DataError, match="effects on every topic"):
         topics.effects("~ label", topics=[1], n_draws=5).side_table()
 
 
@@ -496,7 +496,7 @@ BAD = [
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
-    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ s(x)", {}, "covariate with 2 different values"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -632,7 +632,7 @@ def test_the_groups_of_content_are_needed_and_checked(worded):
         with pytest.raises(DataError, match=said):
             estimate_effect(model, "~ x", data, X=X, **options)
 
-    refused("in each group of content. Give the groups")
+    refused("has its own words for a topic. Give the groups")
     refused("no column 'partys' for content", content="partys")
     refused("content has the shape", content=["left"])
     refused("which the fit did not have", content=["up"] * 300)
@@ -665,11 +665,11 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
-    with pytest.raises(DataError, match="whose values are compared"):
+    with pytest.raises(DataError, match="whose values are being compared"):
         effects.predict("side", at={"side": "left"})
     with pytest.raises(DataError, match="no level 'up'"):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= applies to shares"):
+    with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")

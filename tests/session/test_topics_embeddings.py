@@ -145,7 +145,9 @@ def test_a_function_names_all_topics(texts, tmp_path):
 
 @pytest.mark.parametrize("answer", ["", " ", None, 3])
 def test_a_function_that_names_nothing(texts, answer):
-    with pytest.raises(DataError, match=r"the function named topic 0 .*must return a"):
+    with pytest.raises(
+        DataError, match=r"the function returned .* for topic 0.*must return a"
+    ):
         Topics(2, min_df=1).fit(texts).rename(lambda words, documents: answer)
 
 

@@ -217,7 +217,7 @@ def test_bad_parameters_are_refused(options):
 
 def test_transform_takes_no_links():
     X, _, links = linked_corpus(30)
-    with pytest.raises(DataError, match="only fit takes links"):
+    with pytest.raises(DataError, match="only fit accepts links"):
         fitted(X, links).transform(X, links=links)
 
 

@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 _Table = Annotated[
     Path,
     typer.Argument(
-        metavar="TABLE", help="Covariates, a row per document: .csv, .tsv, .parquet."
+        metavar="TABLE",
+        help="Table of covariates with a row per document: .csv, .tsv or .parquet.",
     ),
 ]
 
 
 class _Flags(Flags):
     formula: str = flag(
-        "Covariates, such as '~ party + s(date) | speaker'.",
+        "Formula of the covariates, such as '~ party + s(date) | speaker'.",
         ...,
         "--formula -F",
         metavar="TEXT",
     )
     topics: list[str] | None = flag(
-        "Topics, sums and differences, separated by commas: 1,4,1+4,1-4.",
+        "Topics, or sums and differences of topics, separated by commas: 1,4,1+4,1-4.",
         metavar="A,B,…",
     )
     id: str | None = flag(
@@ -43,27 +44,31 @@ class _Flags(Flags):
         metavar="COLUMN",
     )
     cluster: str | None = flag(
-        "Column of clusters: documents of one are not independent.", metavar="COLUMN"
+        "Column of clusters: documents in the same cluster are not independent.",
+        metavar="COLUMN",
     )
-    weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    weights: str | None = flag(
+        "Column with the weights of the documents.", metavar="COLUMN"
+    )
     content: str | None = flag(
-        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+        "Column of the groups, for a model fitted with --content.", metavar="COLUMN"
     )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
     method: str = flag(
-        "How mixtures are drawn: joint, fixed, bootstrap or posterior.", "joint"
+        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.", "joint"
     )
     draws: int = flag("Number of draws.", 25, min=2)
-    sentences: bool = flag("Print a sentence per effect.", False)
+    sentences: bool = flag("Print one sentence for each effect.", False)
     plot: Path | None = flags.PLOT
-    covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    covariate: str | None = flag("Covariate to plot.", metavar="COLUMN")
     report: Path | None = flag(
         "Write the model's report with a view of these effects.", metavar="FILE.html"
     )
     by: str | None = flag(
-        "Second covariate, with a curve for each of its levels.", metavar="COLUMN"
+        "Second covariate for the plot: one curve for each of its levels.",
+        metavar="COLUMN",
     )
     format: Format = flags.FORMAT
     seed: int = flags.SEED
@@ -101,7 +106,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
     saved = model.fitted_
     if saved.counts is None and given.method != "posterior":
         raise CommandError(
-            f"{folder} was saved without its documents, and draws need their counts. "
+            f"{folder} was saved without its documents, whose counts are needed here. "
             "Fit it again with its documents, or give --method posterior."
         )
     data = _in_order(_read(table), given.id, saved, table)

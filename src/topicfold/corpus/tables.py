@@ -56,8 +56,8 @@ EXTRA = "extra"
 # Times and ranges of pandas, which is not imported for them.
 _OF_PANDAS = ("Period", "Interval")
 _NAMES_AGAIN = (
-    "the names of the columns once more. Files that were joined have them in each: "
-    "leave out all but the first."
+    "the names of the columns once more, as in files that were joined. Leave out all "
+    "such lines but the first."
 )
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
 _ADVICE = {"jsonl": _WRITE % "line", "json": _WRITE % "object"}
@@ -163,8 +163,9 @@ class Source:
             for name in self.stated.get(field, ()):
                 if name in columns.get("text", ()):
                     raise DataError(
-                        f"{name!r} is the column of the text, so it cannot be that of "
-                        f"the {field} too. Name another one with {field}='...'."
+                        f"{name!r} is the column of the text, so it cannot be the "
+                        f"column of the {field} too. Name another one with "
+                        f"{field}='...'."
                     )
         used = [name for names in columns.values() for name in names]
         twice = next((name for name in used if found.count(name) > 1), None)
@@ -351,7 +352,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
             bad.report(number, f"not valid JSON ({error}). Write one object per line.")
             continue
         if isinstance(record, _Repeated):
-            bad.report(number, f"the field {record.name!r} is there twice. Rename one.")
+            bad.report(number, f"the field {record.name!r} occurs twice. Rename one.")
         elif isinstance(record, dict):
             yield number, record
         else:
@@ -414,7 +415,7 @@ def _refuse_repeated(values: list[Any], source: Source) -> None:
     for number, value in enumerate(values, 1):
         if isinstance(value, _Repeated):
             raise DataError(
-                f"{source.path}, object {number}: the field {value.name!r} is there "
+                f"{source.path}, object {number}: the field {value.name!r} occurs "
                 "twice. Rename one."
             )
 

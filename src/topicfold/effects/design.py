@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A formula and a table of covariates as the design of a regression.
 
-`formulaic` reads the formula; here columns are checked, rows with missing values left
-out and counted, dates made numbers, and what stops a regression said by name.
+`formulaic` reads the formula. Here columns are checked, rows with missing values are
+left out and counted, dates become numbers, and an error names what makes a regression
+impossible.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Design:
         return np.asarray(frame[name], dtype=np.float64)
 
     def only_values(self, place: int) -> list[str]:
-        """Return the levels that one document alone has, as column = value."""
+        """Return the levels that only one document has, as column = value."""
         return [
             f"{c.name} = {value}"
             for c in self.covariates
@@ -122,13 +123,16 @@ def make_design(
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
-    Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at. A column or index that has their `ids` in another order is
-    refused.
+    Documents that are not `with_words` are left out, with a note; if `among` is given,
+    only those documents are used. A column or index that has their `ids` in another
+    order is refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
-        raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
+        raise DataError(
+            "the cluster is given twice: after | and as cluster=. Leave one of them "
+            "out."
+        )
     frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)
@@ -183,8 +187,9 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     terms = right if mark else left
     if mark and left.strip():
         raise DataError(
-            f"the formula has {left.strip()!r} before ~. Shares of topics are what is "
-            "explained: choose them with topics=, and begin the formula with ~."
+            f"the formula has {left.strip()!r} before ~. The formula explains the "
+            "shares of topics: choose these with topics=, and begin the formula with "
+            "~."
         )
     depth, cut = 0, None
     for place, letter in enumerate(terms):
@@ -370,7 +375,8 @@ def _weights(values: NDArray[Any]) -> Floats:
         raise DataError("weights must be numbers.") from error
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise DataError(
-            "weights must be positive and finite. Leave documents without weight out."
+            "weights must be positive and finite. Leave out documents with a "
+            "weight of zero."
         )
     return weights / weights.mean()
 
@@ -531,8 +537,8 @@ def _context() -> Mapping[str, Any]:
             distinct = len(np.unique(x))
             if distinct < 3:
                 raise DataError(
-                    f"s() has a covariate of {distinct} values. A spline needs three "
-                    "or more; leave s() out."
+                    f"s() is used for a covariate with {distinct} different values, "
+                    "but a spline needs three or more. Leave s() out."
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(

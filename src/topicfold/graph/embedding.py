@@ -57,8 +57,8 @@ def check_embeddings(
         rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "embeddings are not a table of numbers: every row needs as many numbers. "
-            "Give an array of shape (documents, dimensions)."
+            "embeddings are not a table of numbers: all rows must have the same "
+            "length. Give an array of shape (documents, dimensions)."
         ) from error
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise DataError(
@@ -122,8 +122,8 @@ class EmbeddingIndex:
         self.rows_ = check_embeddings(embeddings, n_documents)
         if not self.rows_.any():
             raise DataError(
-                "all embeddings are zeros, which tell nothing about the documents. "
-                "Leave them out, or look at what the encoder returned."
+                "all embeddings are zeros, so they say nothing about the documents. "
+                "Leave them out, or check what the encoder returned."
             )
         self.n_documents = n_documents
 
@@ -280,7 +280,7 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
         raise DataError(
             f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
             "Give an object that has it, such as a SentenceTransformer, or a function "
-            "of the texts; nothing is downloaded by name."
+            "of the texts; topicfold downloads no encoder by its name."
         )
     if texts is None:
         raise DataError(
@@ -333,6 +333,6 @@ def refuse_data(model: Any, given: Mapping[str, Any]) -> None:
         )
     for name in given:
         raise TypeError(
-            f"{type(model).__name__}.fit() takes no {name!r}. Look at the parameters "
-            "of its fit, or leave it out."
+            f"{type(model).__name__}.fit() takes no {name!r}. Leave it out, or see the "
+            "parameters of its fit."
         )

@@ -281,8 +281,8 @@ def write_intrusion_sheet(
     file = Path(path)
     if file.is_file() and any((row.get("answer") or "").strip() for row in _rows(file)):
         raise DataError(
-            f"{file} has answers of a rater, which would be lost. Choose another name, "
-            "or remove it."
+            f"{file} has the answers of a rater, which would be lost. Choose another "
+            "name, or remove the file."
         )
 
     def write(to: Path) -> None:
