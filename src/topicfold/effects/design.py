@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -90,7 +91,7 @@ class Design:
     def only_values(self, place: int) -> list[str]:
         """Return the levels that one document alone has, as column = value."""
         return [
-            f"{c.name} = {value}"
+            f"{c.name} = {textwrap.shorten(str(value), 60, placeholder=' …')}"
             for c in self.covariates
             if c.kind == "levels"
             for value in [self._frame[c.name].iloc[place]]
@@ -232,6 +233,7 @@ def _frame(data: Any, n_documents: int) -> Any:
 def _variables(terms: str, frame: Any) -> list[str]:
     """Return the columns that a formula uses, in its order; refuse unknown ones."""
     formulaic = load_formulaic()
+    _check_quoted(terms, frame)
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
@@ -252,6 +254,26 @@ def _variables(terms: str, frame: Any) -> list[str]:
     if not used:
         raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
     return used
+
+
+def _check_quoted(terms: str, frame: Any) -> None:
+    """Refuse a column such as Written on without quotes, and one such as a.b."""
+    bare = re.sub("`[^`]*`", " ", terms)
+    for name in map(str, frame.columns):
+        odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
+        if not odd:
+            continue
+        used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
+        if "." in name and (used or f"`{name}`" in terms):
+            raise DataError(
+                f"the formula '~ {terms}': names in a formula have no points. Rename "
+                f"the column {name!r}, such as {name.replace('.', '_')!r}."
+            )
+        if used:
+            raise DataError(
+                f"the formula '~ {terms}': the name of the column {name!r} is not one "
+                f"word. Put it into backquotes: `{name}`."
+            )
 
 
 def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str]]:
