@@ -243,7 +243,7 @@ _TWO_MEANINGS = {
     "dtm": (
         "the discriminative topic model of Huh and Fienberg",
         "a dynamic one (dynamic)",
-    ),
+    )
 }
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from effects_support import planted
 
-from topicfold import LDA
+from topicfold import LDA, StructuralLDA
 from topicfold.persistence.model_folder import save_model_folder
 
 
@@ -54,6 +54,11 @@ def test_rows_by_id_are_those_in_order(cli, saved):
                  table="turned.tsv").output  # fmt: skip
     assert plain == turned
     assert plain.startswith("topic,words,effect,estimate,error,low,high,p\n")
+
+
+def test_rows_in_another_order_need_their_ids(cli, saved, check_error):
+    result = run(cli, saved, "-F", "~ x", table="turned.tsv")
+    check_error(result, "column 'name' has 'd79' in row 0, where document 'd0' is")
 
 
 def test_json_sentences_and_plot(cli, saved, tmp_path):
@@ -154,3 +159,22 @@ def test_nested_json_lines(cli, saved, tmp_path, check_error):
     run = ("effects", saved / "model", tmp_path / "t.jsonl", "--draws", 2, "-F")
     assert "meta_who: w1 - w0" in cli(*run, "~ meta_who").stdout
     check_error(cli(*run, "~ meta.who"), "did you mean 'meta_who'?")
+
+
+def test_groups_of_content(cli, saved, check_error, tmp_path):
+    found = planted(3, n_documents=80, tokens=40, n_terms=40)
+    table = pd.read_csv(saved / "table.csv").assign(side=["a", "b"] * 40)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    model = StructuralLDA(3, random_state=0, max_iter=4)
+    model.fit(found["X"], content=table["side"])
+    words = [f"word{number}" for number in range(40)]
+    save_model_folder(model, tmp_path / "model", vocabulary=words, counts=found["X"])
+    result = run(cli, tmp_path, "-F", "~ x")
+    check_error(result, "in each group of content", "Give --content")
+    result = run(cli, tmp_path, "-F", "~ x", "--content", "sides")
+    check_error(result, "no column 'sides' for content (did you mean 'side'?)")
+    result = run(cli, tmp_path, "-F", "~ x", "--content", "side")
+    assert result.exit_code == 0, result.output
+    assert "mixtures and topics (3 draws)" in result.output
+    result = run(cli, saved, "-F", "~ x", "--content", "who")
+    check_error(result, "content is for topics with groups of words")

@@ -108,7 +108,7 @@ def test_links_and_seeds_together(fitted, tmp_path):
     (tmp_path / "seeds").write_text("animals: fox, wolf\nfinance: bank, loan\n")
     model = fitted("--links", tmp_path / "links", "--seeds", tmp_path / "seeds")
     kinds = [type(side).__name__ for side in model.sides_]
-    assert sorted(kinds) == ["Links", "Seeds"]
+    assert sorted(kinds) == ["Links", "SeedEvidence", "Seeds"]
     words = load_model_folder(tmp_path / "m").vocabulary
     assert words[int(model.components_[0].argmax())] in NATURE
     assert words[int(model.components_[1].argmax())] in MONEY

@@ -399,6 +399,24 @@ def test_a_corpus_names_the_topics(found):
     assert halves.rows()[0]["words"].startswith("word")
 
 
+def test_rows_in_another_order_are_refused(found):
+    ids = [f"d{row}" for row in range(240)]
+    corpus = Corpus(found["X"].astype(np.int64), [f"w{w}" for w in range(120)], ids=ids)
+    data = found["data"].assign(name=ids)
+    known = {"X": corpus, "method": "fixed", "n_draws": 2}
+    estimate_effect(found["lda"], "~ x", data, **known)
+    estimate_effect(found["lda"], "~ x", data.drop(columns="name")[::-1], **known)
+    for wrong in (data[::-1], data.set_index("name")[::-1]):
+        with pytest.raises(DataError, match=r"(name'|index) has 'd239' in row 0"):
+            estimate_effect(found["lda"], "~ x", wrong, **known)
+    with pytest.raises(DataError, match="in another order than the documents"):
+        split_sample(LDA(3), "~ x", data[::-1], corpus)
+    # Numbers of rows are no names: a column of ranks has them, too.
+    corpus = Corpus(found["X"].astype(np.int64), corpus.vocabulary, ids=range(240))
+    ranked = data.assign(rank=np.arange(240)[::-1])
+    estimate_effect(found["lda"], "~ x", ranked, **{**known, "X": corpus})
+
+
 def test_split_sample(found):
     effects = split_sample(
         LDA(n_components=3, random_state=0), "~ x | city", found["data"], found["X"],
@@ -533,11 +551,69 @@ def test_structural_topics(found):
     np.testing.assert_allclose(
         own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
     )
-    worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
-    with pytest.raises(DataError, match="in each group of content"):
-        estimate_effect(worded, "~ x", data, X=X)
-    found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
-    assert {"low", "high"} <= set(found.rows()[0])
+
+
+@pytest.fixture(scope="module")
+def worded():
+    """Two groups word the same three topics differently; x changes shares."""
+    rng = np.random.default_rng(5)
+    common = rng.dirichlet(np.full(120, 0.1), 3)
+    own = common * np.exp(rng.normal(0, 1.0, (2, *common.shape)))
+    own /= own.sum(axis=2, keepdims=True)
+    x = np.arange(300) % 2
+    group = np.where(rng.random(300) < 0.3 + 0.4 * x, 1, 0)
+    eta = np.outer(x, [1.2, -0.6, 0.0]) + rng.normal(0, 0.8, (300, 3))
+    theta = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    rows = np.einsum("dk,dkw->dw", theta, own[group])
+    X = np.array([rng.multinomial(80, row / row.sum()) for row in rows])
+    data = pd.DataFrame({"x": x, "party": np.array(["left", "right"])[group]})
+    model = StructuralLDA(3, random_state=0, max_iter=40)
+    model.fit(X, prevalence={"x": x}, content=data["party"])
+    real = theta[x == 1].mean(axis=0) - theta[x == 0].mean(axis=0)
+    return {"X": X, "data": data, "lda": model, "theta": theta, "real": real}
+
+
+# The topics of the fit are a little those of these documents.
+@pytest.mark.parametrize(("method", "far"), [("joint", 0.05), ("fixed", 0.2)])
+def test_topics_with_words_of_groups(worded, method, far):
+    X, data, model = worded["X"], worded["data"], worded["lda"]
+    found = estimate_effect(
+        model, "~ x", data, X=X, content="party", method=method, n_draws=5
+    )
+    shares = np.corrcoef(worded["theta"].T, model.doc_topics_.T)[:3, 3:]
+    order = shares.argmax(axis=1)
+    estimates = np.array([row["estimate"] for row in found.rows()])[order]
+    np.testing.assert_allclose(estimates, worded["real"], atol=far)
+    assert not any("other words in the draws" in note for note in found.notes)
+    given = estimate_effect(
+        model, "~ x", data, X=X, content=data["party"].tolist(), method=method,
+        n_draws=5,
+    )  # fmt: skip
+    assert given.rows() == found.rows()
+
+
+def test_the_groups_of_content_are_needed_and_checked(worded):
+    X, data, model = worded["X"], worded["data"], worded["lda"]
+
+    def refused(said, model=model, **options):
+        with pytest.raises(DataError, match=said):
+            estimate_effect(model, "~ x", data, X=X, **options)
+
+    refused("in each group of content. Give the groups")
+    refused("no column 'partys' for content", content="partys")
+    refused("content has the shape", content=["left"])
+    refused("which the fit did not have", content=["up"] * 300)
+    refused("content is missing in row 1 ", content=["left", None] * 150)
+    refused("does not refit", content="party", method="bootstrap")
+    refused("is for other methods", content="party", method="posterior")
+    plain = LDA(3, random_state=0, max_iter=3).fit(X)
+    refused("is for topics with groups of words", plain, content="party")
+    own = estimate_effect(model, "~ x", data, X=X, method="posterior", n_draws=5)
+    assert {"low", "high"} <= set(own.rows()[0])
+    tests = permutation_test(
+        model, "~ x", data, "x", X=X, content="party", n_draws=2, n_permutations=9
+    )
+    assert min(row["p"] for row in tests) == 0.1
 
 
 def test_bad_questions_of_a_result(found):
@@ -579,7 +655,7 @@ def test_topics_that_learned_from_a_response_are_said_to_have(found):
 
 
 def test_a_long_value_is_shortened_in_the_error(found):
-    texts = [f"text {number} " + "word " * 200 for number in range(240)]
+    texts = ["one text " + "word " * 200, *["another", "third"] * 119, "third"]
     with pytest.raises(DataError, match="only one of its kind") as error:
         estimate_effect(found["lda"], "~ t", {"t": texts}, X=found["X"], n_draws=2)
     assert len(str(error.value)) < 600

@@ -10,12 +10,12 @@ from scipy.stats import binomtest
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 from tests_support import draw_sides
 
 import topicfold
-from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
+from topicfold import LDA, LocallyConsistentPLSA, NeighborGraph, TopicClassifier
 from topicfold.classify import few_labels
-from topicfold.classify.classifier import default_topics
 from topicfold.classify.explaining import _by_directions
 from topicfold.classify.few_labels import (
     PLAIN,
@@ -25,6 +25,7 @@ from topicfold.classify.few_labels import (
     best_temperature,
     choose_recipe,
     decisions,
+    default_topics,
     most_telling,
     probabilities,
     teach,
@@ -618,3 +619,13 @@ def test_self_taught_rules_that_disagree_take_no_part(monkeypatch):
     assert found.right.tolist() == [False, True, True, True]
     monkeypatch.setattr(few_labels, "LABELS_THAT_TELL", 4)  # as many as there are
     assert choose_recipe(recipes, views, codes, parts)[0] is RECIPES[0]
+
+
+def test_starts_that_see_labels_are_fitted_without_the_hidden_ones():
+    """Else labels drawn at random would look easy to find."""
+    rng = np.random.RandomState(0)
+    X, y = rng.poisson(1.0, (60, 30)) + 1, rng.randint(3, size=60)
+    joined = NeighborGraph(label_edges=True)
+    topics = LocallyConsistentPLSA(10, graph=joined, weight=20.0, random_state=0)
+    model = TopicClassifier(SideBySide(topics, 2), LinearSVC(C=100))
+    assert model.fit(X, y).accuracy_.share < 0.5

@@ -294,3 +294,10 @@ def test_new_documents_have_super_topics_too():
     np.testing.assert_array_equal(above[:-2], before)
     assert above.shape == (26, 2)
     np.testing.assert_allclose(above.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_an_attribute_of_another_model_changes_nothing():
+    """A file may have added it."""
+    topics = Topics(2, min_df=1).fit(TEXTS)
+    topics.model_.doc_super_topics_ = np.ones((len(TEXTS), 2)) / 2
+    assert len(topics.update(["a fox"]).model_.doc_topics_) == len(TEXTS) + 1

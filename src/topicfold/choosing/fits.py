@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.evaluation import (
-    check_sizes,
-    data_fingerprint,
-    stability_of,
-)
+from topicfold.choosing.evaluation import check_sizes, data_fingerprint, stability_of
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import (
-    check_sizes,
-    ranks,
-    stability_of,
-    topic_scores,
-)
+from topicfold.choosing.evaluation import check_sizes, ranks, stability_of, topic_scores
 from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
 from topicfold.core.counts import check_counts

@@ -39,6 +39,7 @@ from topicfold.classify.few_labels import (
     best_temperature,
     choose_recipe,
     decisions,
+    default_topics,
     judged,
     most_telling,
     probabilities,
@@ -56,13 +57,11 @@ from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
 from topicfold.models.base import TopicModel, check_documents, save_fitted
-from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
-from topicfold.models.manifold import DEFAULT_ETA, GraphPLSA, LocallyConsistentPLSA
+from topicfold.models.manifold import GraphPLSA
 from topicfold.models.side_by_side import SideBySide
 from topicfold.models.two_phase import TwoPhase, deal_documents
-from topicfold.parts.steps import DirichletPhi
 from topicfold.topic_data import TopicData
 
 __all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
@@ -279,7 +278,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         given = self._embedded(embeddings, X.shape[0], reset=True)
         features: Any
         with already_warned(DataWarning):  # inner models see numbers of classes
-            if isinstance(self.model_, SideBySide) and self.classifier is None:
+            if self._few:
                 features, values, found = self._fit_few(X, codes, given, cv)
             else:
                 features, found = self._fit_many(X, codes, given, cv, enough)
@@ -312,8 +311,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         self.share_right_, self.n_effective_ = weighted_share(
             found.right, found.codes, shares
         )
-        if isinstance(self.model_, SideBySide) and self.classifier is None:
+        if self._few:
             self.n_effective_ /= CHOICE
+
+    @property
+    def _few(self) -> bool:
+        """Whether the labels choose the features and teach the rule."""
+        return self.classifier is None and isinstance(self.model_, SideBySide)
 
     def _fit_few(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
@@ -332,7 +336,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         directions, graph = self._directions(X, given), None
         if directions is not None:
             directions = directions.astype(np.float32)
-        by_vectors = given is not None and self._takes_embedding_graph()
+        by_vectors = given is not None and self.model_.model._may_join_by_embeddings
         if by_vectors and self.model is None:
             self.model_.model.set_params(graph=NeighborGraph(of="both"))
         fitted = self.model_.fit(X, codes, embeddings=given if by_vectors else None)
@@ -366,14 +370,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
         return features, values, found
-
-    def _takes_embedding_graph(self) -> bool:
-        """Whether the topics can join documents by embeddings instead of words."""
-        inner = self.model_.model
-        graph = getattr(inner, "graph", None)
-        if not isinstance(inner, GraphPLSA):
-            return False
-        return graph is None or getattr(graph, "of", "words") != "words"
 
     def _plain_topics(self, X: sparse.csr_matrix) -> SideBySide | None:
         """Return topics of the words alone where neighbours agree little in theirs."""
@@ -439,13 +435,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
                 for hidden, twin, counts in twins
             )
         theta = model.fit_transform(X, codes)
-        uses_labels = model.__sklearn_tags__().target_tags.required or getattr(
-            getattr(model, "graph", None), "label_edges", False
-        )
 
         def part(number: int) -> tuple[NDArray[np.bool_], Array, Array]:
             hidden = parts == number
-            if not uses_labels:
+            if not model._uses_labels:
                 return hidden, theta[~hidden], theta[hidden]
             twin = clone(model)
             seen = twin.fit_transform(X[~hidden], codes[~hidden])
@@ -910,53 +903,6 @@ def _unit_logs(X: sparse.csr_matrix) -> sparse.csr_matrix:
     """Return ``log(1 + count)`` in rows of length 1; the places are those of X."""
     entries = np.log1p(X.data, dtype=np.float64), X.indices, X.indptr
     return normalize(sparse.csr_matrix(entries, shape=X.shape), copy=False)
-
-
-# Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
-FEW_PER_CLASS = 30
-
-
-def default_topics(
-    codes: NDArray[np.int64],
-    n_components: int | None = None,
-    *,
-    few: bool | None = None,
-    base: TopicModel | None = None,
-    random_state: Any = 0,
-    n_jobs: int | None = None,
-) -> TopicModel:
-    """Return the topics of a `TopicClassifier` for which none were given.
-
-    With `few` labels three starts of a graph model side by side (None: fewer than 30
-    per class, and on fewer than half of the documents), else `TwoPhase` on `base`.
-    `codes` are class numbers, -1 where unknown; the seed is fixed, so that results can
-    be reproduced.
-
-    Examples
-    --------
-    >>> default_topics(np.arange(200) % 2)
-    TwoPhase(base=FSTM(n_components=40, random_state=0))
-    """
-    n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
-    if few is None:
-        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 2)
-    options = {
-        "n_components": n_components or _n_topics(len(codes), n_classes),
-        "random_state": random_state,
-        "n_jobs": n_jobs,
-    }
-    if few:
-        # More starts gain more than more iterations, and should differ.
-        options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
-        options |= {"phi_step": DirichletPhi(DEFAULT_ETA)}
-        return SideBySide(LocallyConsistentPLSA(**options))
-    base = (FSTM() if base is None else clone(base)).set_params(**options)
-    return TwoPhase(base)
-
-
-def _n_topics(n_documents: int, n_classes: int) -> int:
-    """Return 100, more for many classes, fewer for few documents."""
-    return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)
 
 
 def _plain(name: Any) -> Any:

@@ -21,11 +21,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
+from topicfold.models.base import TopicModel
+from topicfold.models.fstm import FSTM
+from topicfold.models.manifold import DEFAULT_ETA, LocallyConsistentPLSA
 from topicfold.models.side_by_side import SideBySide
+from topicfold.models.two_phase import TwoPhase
+from topicfold.parts.steps import DirichletPhi
 
 Codes = NDArray[np.int64]
 
@@ -106,8 +112,7 @@ RECIPES = (
 # themselves must agree with each other as much as this (kappa).
 LITTLE_TRUST, LABELS_THAT_TELL, STEADY = 0.6, 50, 0.75
 PLAIN = Recipe(
-    "topics without neighbours and LSA (half weight)",
-    *(1.0, 0.5, False, True),
+    "topics without neighbours and LSA (half weight)", *(1.0, 0.5, False, True)
 )
 
 
@@ -430,3 +435,50 @@ def most_telling(
         chosen.append(int(open_rows[best]))
         np.minimum(nearest, distances(rows[best]), out=nearest)
     return np.array(chosen, dtype=np.int64)
+
+
+# Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
+FEW_PER_CLASS = 30
+
+
+def default_topics(
+    codes: NDArray[np.int64],
+    n_components: int | None = None,
+    *,
+    few: bool | None = None,
+    base: TopicModel | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TopicModel:
+    """Return the topics of a `TopicClassifier` for which none were given.
+
+    With `few` labels three starts of a graph model side by side (None: fewer than 30
+    per class, and on fewer than half of the documents), else `TwoPhase` on `base`.
+    `codes` are class numbers, -1 where unknown; the seed is fixed, so that results can
+    be reproduced.
+
+    Examples
+    --------
+    >>> default_topics(np.arange(200) % 2)
+    TwoPhase(base=FSTM(n_components=40, random_state=0))
+    """
+    n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
+    if few is None:
+        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 2)
+    options = {
+        "n_components": n_components or _n_topics(len(codes), n_classes),
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    if few:
+        # More starts gain more than more iterations, and should differ.
+        options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
+        options |= {"phi_step": DirichletPhi(DEFAULT_ETA)}
+        return SideBySide(LocallyConsistentPLSA(**options))
+    base = (FSTM() if base is None else clone(base)).set_params(**options)
+    return TwoPhase(base)
+
+
+def _n_topics(n_documents: int, n_classes: int) -> int:
+    """Return 100, more for many classes, fewer for few documents."""
+    return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)

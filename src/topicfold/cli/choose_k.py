@@ -114,11 +114,7 @@ def choose_k(
 
 
 def show_fit(
-    source: str,
-    options: inputs.TextOptions,
-    model: str,
-    topics: int | None,
-    *more: str,
+    source: str, options: inputs.TextOptions, model: str, topics: int | None, *more: str
 ) -> None:
     """Print the command that fits a model to the same documents."""
     words = ["topicfold", "fit", source, *options.typed(), "-m", model]

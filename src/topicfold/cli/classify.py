@@ -110,7 +110,8 @@ def classify(
         )
     check_output_folder(folder, replace=given.force)
     name = _model_name(given.model)
-    corpus, text = inputs.read_in_memory(source, options)
+    vectors_of = given.embeddings
+    corpus, text = inputs.read_in_memory(source, options, embeddings=vectors_of)
     show_corpus(corpus)
     labels: Any = corpus.labels
     if given.labels is not None:
@@ -163,7 +164,7 @@ def _model_name(model: str | None) -> str | None:
 def _make_classifier(labels: Any, model: str | None, given: _Flags) -> tuple[Any, Any]:
     """Return the classifier and its topics, which it may replace if none were named."""
     import topicfold
-    from topicfold.classify.classifier import default_topics
+    from topicfold.classify.few_labels import default_topics
     from topicfold.core.labels import class_numbers
 
     codes, _ = class_numbers(labels, len(labels))

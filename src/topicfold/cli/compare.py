@@ -89,7 +89,10 @@ def compare(
     plot, quiet = given.plot, given.quiet
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
-    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
+    vectors_of = given.embeddings
+    corpus, _ = inputs.read_in_memory(
+        source, options, embeddings=vectors_of, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
 
@@ -126,8 +129,7 @@ def compare(
         for score in found.scores:
             if score.model == found.taken and score.model in names:
                 show_fit(
-                    *(source, options, names[score.model], score.n_components),
-                    *beside,
+                    *(source, options, names[score.model], score.n_components), *beside
                 )
 
 

@@ -54,6 +54,9 @@ class _Flags(Flags):
         "Column of clusters: documents of one are not independent.", metavar="COLUMN"
     )
     weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    content: str | None = flag(
+        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+    )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
@@ -111,11 +114,11 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             f"{folder} was saved without its documents, and draws need their counts. "
             "Fit it again with its documents, or give --method posterior."
         )
-    if getattr(saved.model, "content_groups_", None) and given.method != "posterior":
+    grouped = getattr(saved.model, "content_groups_", None)
+    if grouped and given.content is None and given.method != "posterior":
         raise CommandError(
-            f"the topics of {folder} have other words in each group of content, and "
-            f"--method {given.method} uses only the common ones. Give --method "
-            "posterior."
+            f"the topics of {folder} have other words in each group of content. Give "
+            "--content with the column of TABLE that has the groups."
         )
     data = _in_order(_read(table, given.sheet), given.id, saved, table)
     with working("Drawing mixtures …"):
@@ -128,6 +131,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_draws=given.draws,
             cluster=given.cluster,
             weights=given.weights,
+            content=given.content,
             random_state=given.seed,
             n_jobs=given.jobs,
         )

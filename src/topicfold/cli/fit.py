@@ -192,7 +192,11 @@ def fit(
     columns = sides.columns()
     keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
     corpus, text = inputs.read_corpus(
-        source, options, extra=columns, keep=keep, quiet=quiet
+        *(source, options),
+        extra=columns,
+        keep=keep,
+        embeddings=given.embeddings,
+        quiet=quiet,
     )
     if not quiet:
         show_corpus(corpus)

@@ -243,11 +243,13 @@ def read_corpus(
     *,
     extra: Sequence[str] = (),
     keep: Sequence[str] = (),
+    embeddings: str | None = None,
     quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
     """Read the documents to fit, with extra columns; return also how text was cut.
 
-    `keep` are words that are counted wherever they occur.
+    `keep` are words that are counted wherever they occur. `embeddings` may be the name
+    of a column that is read elsewhere, so that it is not shown as one without use.
     """
     from topicfold.corpus.files import count_texts
     from topicfold.corpus.texts import read_texts
@@ -264,20 +266,26 @@ def read_corpus(
         found = read_texts(source, progress=progress, **how)
         corpus = count_texts(found, Path(source), **with_function(settings))
     if not quiet and found.columns:
-        show_fact("Columns", _columns_line(found.columns, found.times))
+        show_fact("Columns", _columns_line(found.columns, found.times, embeddings))
     found_out = {k: v for k, v in (corpus.text or {}).items() if k in FOUND}
     return corpus, settings | found_out
 
 
-def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
+def _columns_line(
+    columns: Mapping[str, str], times: list[str] | None, embeddings: str | None = None
+) -> str:
     """Return which columns were read, and from when to when the documents are."""
     shown = dict(columns)
     if "time" in shown:
         shown["time"] += _span_of(times)
     if "extra" in shown:
         shown["also"] = shown.pop("extra")
-    if "not used" in shown:
-        shown["not used"] = shown.pop("not used")  # last
+    left = shown.pop("not used", "").split(", ")
+    if embeddings in left:
+        shown["embeddings"] = embeddings
+        left.remove(embeddings)
+    if any(left):
+        shown["not used"] = ", ".join(left)  # last
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
 
 
@@ -299,12 +307,16 @@ def _span_of(times: list[str] | None) -> str:
 
 
 def read_in_memory(
-    source: str, options: TextOptions, *, quiet: bool = False
+    source: str,
+    options: TextOptions,
+    *,
+    embeddings: str | None = None,
+    quiet: bool = False,
 ) -> tuple[Corpus, dict[str, Any] | None]:
     """Read documents as `read_corpus` does; refuse those in blocks."""
     from topicfold.corpus import Corpus
 
-    found, text = read_corpus(source, options, quiet=quiet)
+    found, text = read_corpus(source, options, embeddings=embeddings, quiet=quiet)
     if isinstance(found, Corpus):
         return found, text
     raise CommandError(

@@ -272,7 +272,6 @@ def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
     """
     if name is None:
         return None
-    import numpy as np
 
     path = Path(name)
     own_file = path.suffix.lower() == ".npy"
@@ -286,14 +285,23 @@ def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
     try:
         from pyarrow.parquet import read_table
 
-        found = np.array(read_table(source, columns=[name])[name].to_pylist())
-    except (OSError, ValueError, KeyError) as error:
+        rows = read_table(source, columns=[name])[name].to_pylist()
+        sizes = [None if row is None else len(row) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         why = f" ({error})" if isinstance(error, OSError) else ""
         raise CommandError(
             f"--embeddings {name} cannot be read{why}. Name a column of {source} with "
             "a list of numbers per document."
         ) from error
-    return _checked(found, n_documents, f"--embeddings {name}")
+    usual = next((size for size in sizes if size), None)
+    for row, size in enumerate(sizes):
+        if size is None or size != usual:
+            has = "no vector" if not size else f"{size} numbers, others have {usual}"
+            raise CommandError(
+                f"--embeddings {name}: row {row} of {source} has {has}. Encode its "
+                f"text, or write {usual or 'the'} zeros where nothing is known."
+            )
+    return _checked(rows, n_documents, f"--embeddings {name}")
 
 
 def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
@@ -311,6 +319,8 @@ def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
             f"{flag} {name} cannot be read{why}. Write the vectors with numpy.save, a "
             f"row per {what}."
         ) from error
+    if n_rows == 1 and found.ndim == 1:  # what an encoder makes of one text
+        found = found[None]
     return _checked(found, n_rows, f"{flag} {name}", what)
 
 

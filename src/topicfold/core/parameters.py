@@ -14,14 +14,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin
 
 from sklearn.utils._param_validation import Interval
 
@@ -54,6 +47,15 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     if not whole(least).is_satisfied_by(value):
         raise DataError(f"{name}={value!r} must be a whole number, {least} or more.")
     return int(value)
+
+
+def topic_number(topic: Any, n_topics: int) -> int:
+    """Return an argument that must be the number of a topic."""
+    if not whole(0).is_satisfied_by(topic) or topic >= n_topics:
+        raise DataError(
+            f"there is no topic {topic!r}. Give a number, 0 to {n_topics - 1}."
+        )
+    return int(topic)
 
 
 def missing(self: Any, name: str) -> Any:

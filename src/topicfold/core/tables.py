@@ -46,7 +46,7 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
     A last column of text that has no room is put below its row. Of numbers, as many
     columns are shown as there is room for, or rows as columns where more of them fit; a
     last line says how many are not. With `narrow`, columns of text are cut before
-    columns of numbers are left out.
+    columns of numbers are left out; so they are without, if all numbers fit then.
 
     Examples
     --------
@@ -67,8 +67,11 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
         for name in names
     ]
     numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
-    if narrow:
-        columns = _narrowed(columns, numbers, width)
+    cut = _narrowed(columns, numbers, width)
+    # Rows of one text and numbers may do better as columns.
+    texts_and_numbers = numbers[-1] and not all(numbers[1:])
+    if narrow or (texts_and_numbers and _total(cut) <= width):
+        columns = cut
     if _total(columns) <= width:
         return "\n".join(_lines(columns, numbers))
     if all(numbers[1:]):
@@ -83,8 +86,8 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
     before = _narrowed(columns[:-1], numbers, width)
     room = width - _total(before) - 2
     if room >= _LEAST_SHARE * max(map(len, last)):
-        cut = [cell if len(cell) <= room else f"{cell[: room - 2]} …" for cell in last]
-        return "\n".join(_lines([*before, cut], numbers))
+        short = [c if len(c) <= room else f"{c[: room - 2]} …" for c in last]
+        return "\n".join(_lines([*before, short], numbers))
     head, *lines = _lines(before, numbers)
     below = (_wrapped(cell, width) for cell in last[1:])
     return "\n".join(

@@ -25,12 +25,7 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 from topicfold.core.counts import check_counts, check_range, checked_csr
-from topicfold.corpus.block_corpus import (
-    INDEX,
-    BlockCorpus,
-    Rows,
-    clean_block,
-)
+from topicfold.corpus.block_corpus import INDEX, BlockCorpus, Rows, clean_block
 from topicfold.corpus.files import is_block_folder
 from topicfold.corpus.lines import DAMAGE, check_size, load_counts
 from topicfold.corpus.tally import Tally

@@ -584,8 +584,7 @@ def _table_records(source: Source) -> Iterator[Record]:
             if len(row) < len(header):
                 fix = f"Write {delimiter!r} for each empty field too."
             bad.report(
-                start,
-                f"{len(row)} fields, but the first line has {len(header)}. {fix}",
+                start, f"{len(row)} fields, but the first line has {len(header)}. {fix}"
             )
 
 

@@ -21,6 +21,7 @@ likelihood of the counts. It starts at the topics of the fit and uses no covaria
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -138,13 +139,72 @@ class TopicChain:
         self._sweeps += 1
 
     def _draw_topics(self) -> None:
-        n_terms, size = self.topics.shape
-        pairs = self.words * size + self.assigned
-        counts = np.bincount(pairs, minlength=n_terms * size).reshape(n_terms, size)
+        counts = self._topic_counts()
         self.eta = learned_topic_prior(counts, self.eta)
         self.topics = np.ascontiguousarray(
             dirichlet_rows((counts + self.eta).T, self._rng).T
         )
+
+    def _topic_counts(self) -> NDArray[np.integer]:
+        """Return how many tokens of each column have each topic."""
+        n_terms, size = self.topics.shape
+        pairs = self.words * size + self.assigned
+        return np.bincount(pairs, minlength=n_terms * size).reshape(n_terms, size)
+
+
+class GroupedChain(TopicChain):
+    """The same where each group of documents has its own words for a topic.
+
+    A column of X and of the topics is a pair of a word and a group, `pairs` says of
+    which. ``φ ~ Dirichlet(N_w + η)`` is common, ``φ_g ~ Dirichlet(N_gw + κ φ)`` that of
+    a group, with the tokens κ that tie it to the common one.
+    """
+
+    def __init__(
+        self, X: sparse.csr_matrix, topics: Floats, *, pairs: Pairs, **options: Any
+    ) -> None:
+        super().__init__(X, topics, **options)
+        self.pairs = pairs
+
+    def _draw_topics(self) -> None:
+        counts, pairs = self._topic_counts(), self.pairs
+        by_word = pairs.sums(pairs.words, counts)
+        self.eta = learned_topic_prior(by_word.astype(np.int64), self.eta)
+        common = dirichlet_rows((by_word + self.eta).T, self._rng).T
+        own = counts + pairs.strength * common[pairs.words]
+        drawn = np.maximum(self._rng.standard_gamma(own), 1e-300)
+        self.topics = pairs.normalized(drawn)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a word and a group of documents, the columns of a wider matrix."""
+
+    words: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    documents: NDArray[np.int64]  # the group of each document
+    strength: float  # κ
+
+    @staticmethod
+    def sums(places: NDArray[np.int64], rows: NDArray[Any]) -> Floats:
+        """Return the sums of rows (pairs, K) by word or group."""
+        total = np.zeros((int(places.max()) + 1, rows.shape[1]))
+        np.add.at(total, places, rows)
+        return total
+
+    def normalized(self, topics: Floats) -> Floats:
+        """Return topics (pairs, K) that sum to one in every group."""
+        totals = self.sums(self.groups, topics)
+        return np.ascontiguousarray(topics / totals[self.groups])
+
+    def shares(self, counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
+        """Return the documents' shares in the topics (K, pairs) of their groups."""
+        out = np.empty((counts.shape[0], len(topics)))
+        for group in np.unique(self.documents):
+            rows = np.flatnonzero(self.documents == group)
+            columns = np.flatnonzero(self.groups == group)
+            out[rows] = unbiased_shares(counts[rows][:, columns], topics[:, columns])
+        return out
 
 
 def learned_document_prior(counts: Floats, alpha: Floats) -> Floats:

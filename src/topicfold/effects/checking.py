@@ -20,6 +20,7 @@ from topicfold.effects.estimate import (
     design_of,
     effects_of,
     find_source,
+    use_groups,
 )
 from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
@@ -89,7 +90,8 @@ def split_sample(
         ) from error
     # The whole design first: what is wrong with it should not cost a fit.
     known = {"cluster": cluster, "weights": weights}
-    whole = make_design(formula, data, counts.shape[0], **known)
+    ids = getattr(X, "ids", None)
+    whole = make_design(formula, data, counts.shape[0], ids=ids, **known)
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
     source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
@@ -154,6 +156,7 @@ def permutation_test(
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
+    content: Any = None,
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Table:
@@ -166,7 +169,8 @@ def permutation_test(
 
     Parameters
     ----------
-    model, formula, data, X, topics, n_draws, cluster, weights, random_state, n_jobs
+    model, formula, data, X, topics, n_draws, cluster, weights, content, \
+random_state, n_jobs
         As in :func:`estimate_effect`.
     covariate : str
         The column to test; terms with it are tested together.
@@ -185,6 +189,7 @@ def permutation_test(
     source, names, given = find_source(model, X, "joint")
     if given is not None:
         raise DataError("a permutation test needs a model and counts.")
+    use_groups(source, content, data, "joint")
     design = design_of(source, None, formula, data, cluster=cluster, weights=weights)
     design.covariate(covariate)
     tested = design.tested_columns(covariate)

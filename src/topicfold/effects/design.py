@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -117,18 +117,20 @@ def make_design(
     weights: Any = None,
     with_words: NDArray[np.bool_] | None = None,
     among: NDArray[np.bool_] | None = None,
+    ids: Sequence[str] | None = None,
 ) -> Design:
     """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
     Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at.
+    those are looked at. A column or index that has their `ids` in another order is
+    refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
         raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
-    frame = _frame(data, n_documents)
+    frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)
     clusters = _column(frame, grouped or cluster, "cluster", n_documents)
@@ -201,10 +203,10 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     return terms[:cut].strip(), cluster
 
 
-def _frame(data: Any, n_documents: int) -> Any:
+def _frame(data: Any, n_documents: int, ids: Sequence[str] | None = None) -> Any:
     pandas = load_pandas()
     if isinstance(data, pandas.DataFrame):
-        frame = data.reset_index(drop=True)
+        frame = data
     elif isinstance(data, Mapping) or (
         isinstance(data, list) and data and isinstance(data[0], Mapping)
     ):
@@ -227,7 +229,26 @@ def _frame(data: Any, n_documents: int) -> Any:
     twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if twice:
         raise DataError(f"data has the column {twice[0]!r} twice. Rename one.")
-    return frame.rename(columns=str)
+    _check_order(frame, ids)
+    return frame.reset_index(drop=True).rename(columns=str)
+
+
+def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
+    """Refuse rows that are named as the documents are, but in another order."""
+    wanted = list(ids or ())
+    if wanted == [str(row) for row in range(len(wanted))]:
+        return  # they have numbers only, as a column of ranks has
+    columns = {f"column {name!r}": frame[name] for name in frame.columns}
+    for name, values in {"index": frame.index, **columns}.items():
+        found = [str(value) for value in values]
+        if found != wanted and sorted(found) == sorted(wanted):
+            row = next(r for r, name in enumerate(found) if name != wanted[r])
+            raise DataError(
+                f"the rows of data are in another order than the documents: its {name} "
+                f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
+                "Give them in the order of the documents; the command sorts them by "
+                "--id COLUMN."
+            )
 
 
 def _variables(terms: str, frame: Any) -> list[str]:
@@ -320,6 +341,12 @@ def _days(values: NDArray[Any]) -> Floats:
     """Return dates as days since 1970."""
     days = values.astype("datetime64[s]").astype(np.float64) / 86400.0
     return np.where(np.isnat(values), np.nan, days)
+
+
+def column_of(data: Any, given: Any, what: str, n: int) -> NDArray[Any]:
+    """Return a column of the data by its name, or the values given."""
+    found = _column(_frame(data, n), given, what, n)
+    return np.asarray(found, dtype=object)
 
 
 def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
@@ -526,10 +553,7 @@ def _context() -> Mapping[str, Any]:
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(
-            np.asarray(x, dtype=np.float64),
-            df=df,
-            constraints="center",
-            _state=_state,
+            np.asarray(x, dtype=np.float64), df=df, constraints="center", _state=_state
         )
 
     return {"s": s}

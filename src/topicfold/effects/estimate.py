@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
-from topicfold.effects.design import Design, make_design
+from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
     METHODS,
     Source,
@@ -29,6 +29,7 @@ from topicfold.effects.regression import (
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
 from topicfold.known import taken_by
+from topicfold.phi.slices import numbered
 
 Floats = NDArray[np.float64]
 # Half the sum of differences of a topic's words beyond which it is not the same topic.
@@ -49,6 +50,7 @@ def estimate_effect(
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
+    content: Any = None,
     robust: bool | str = True,
     random_state: int = 0,
     n_jobs: int | None = -1,
@@ -91,6 +93,9 @@ def estimate_effect(
         Draws of the topics.
     cluster, weights : str or array-like, optional
         A column, or a value per document.
+    content : str or array-like, optional
+        The groups of a `StructuralLDA` fitted with content: a column, or the group of
+        each document. A document's shares are those of its group's own topics.
     robust : bool or {"HC1", "HC3"}, default=True
         Standard errors that allow unequal variances; True is HC3, with clusters the
         jackknife over them. "HC1" is what most programs report, also of clusters.
@@ -125,6 +130,7 @@ def estimate_effect(
     if method not in METHODS:
         raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
     source, names, given = find_source(model, X, method)
+    use_groups(source, content, data, method)
     return effects_of(
         source,
         make_outcomes(topics, names),
@@ -186,6 +192,34 @@ def _taught(source: Source) -> Iterator[str]:
         )
 
 
+def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
+    """Take the groups of content, which the topics of some models have words of."""
+    known = getattr(source.model, "content_groups_", None)
+    if content is None and (not known or method == "posterior"):
+        return
+    if not known or method == "posterior":
+        why = "is for other methods" if known else "is for topics with groups of words"
+        raise DataError(f"content {why}. Leave it out.")
+    if method == "bootstrap":
+        raise DataError(
+            "method='bootstrap' does not refit topics with content. Use method='joint'."
+        )
+    if content is None:
+        raise DataError(
+            "the topics have other words in each group of content. Give the groups: "
+            "content='column' of the data, or a group per document."
+        )
+    values = column_of(data, content, "content", source.documents().shape[0])
+    groups = numbered(values, known, "content").astype(np.int64)
+    missing = np.flatnonzero(groups < 0)
+    if len(missing):
+        raise DataError(
+            f"content is missing in row {int(missing[0])} of the data. Give every "
+            "document a group."
+        )
+    source.groups = groups
+
+
 def design_of(
     source: Source, given: Floats | None, formula: str, data: Any, **options: Any
 ) -> Design:
@@ -195,6 +229,7 @@ def design_of(
         data,
         _n_documents(source, given),
         with_words=None if source.counts is None else known_documents(source),
+        ids=source.ids,
         **options,
     )
 
@@ -223,14 +258,9 @@ def find_source(
                 "topics.model_ and X."
             )
     else:
-        counts = None
+        counts, ids = None, getattr(X, "ids", None)
         X, words = counts_and_words(X)
         record = model.topic_data(words) if hasattr(model, "topic_data") else model
-    if getattr(model, "content_groups_", None) and method != "posterior":
-        raise DataError(
-            f"the topics have other words in each group of content, and method="
-            f"{method!r} uses only the common ones. Use method='posterior'."
-        )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(
@@ -241,7 +271,9 @@ def find_source(
     if len(phi) < 2:
         raise DataError("the model has one topic, whose share is always 1.")
     names = [record.name(k) for k in range(len(phi))]
-    source = Source(model, phi, None, X is not None)
+    if X is None:
+        ids = getattr(record, "doc_ids", None)
+    source = Source(model, phi, None, X is not None, ids)
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])

@@ -107,8 +107,7 @@ class TimeStamps(DeclaredParameters, Side):
     data = "time"
     hook = "evidence"
     _saved = saved.forms(
-        range_=saved.numbers("2"),
-        shapes_=saved.numbers("2K", saved.SMALLEST),
+        range_=saved.numbers("2"), shapes_=saved.numbers("2K", saved.SMALLEST)
     )
     weight: Annotated[float, NOT_NEGATIVE]
 

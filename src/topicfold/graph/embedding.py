@@ -15,6 +15,7 @@ nothing is downloaded.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -26,9 +27,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from topicfold.core.jit import kernel
-from topicfold.core.parameters import whole_number
+from topicfold.core.parameters import level_of_caller, whole_number
 from topicfold.core.threads import n_threads, one_blas_thread, run_ranges
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 Rows = NDArray[np.float32]
 EXACT = 10_000  # documents up to which all pairs are compared
@@ -336,3 +337,39 @@ def refuse_data(model: Any, given: Mapping[str, Any]) -> None:
             f"{type(model).__name__}.fit() takes no {name!r}. Look at the parameters "
             "of its fit, or leave it out."
         )
+
+
+def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
+    """Return whether new documents have embeddings; say so where `fit` had others."""
+    if embeddings is not None and not fitted:
+        raise DataError(
+            f"this {type(model).__name__} was fitted without embeddings. Fit it with "
+            "them, fit(X, embeddings=...), or leave them out."
+        )
+    if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
+        warnings.warn(
+            f"This {type(model).__name__} was fitted with embeddings{made}, but these "
+            "documents have none: their mixtures come from their words alone. Give "
+            "embeddings= for mixtures like those of the fit.",
+            DataWarning,
+            stacklevel=level_of_caller(),
+        )
+    return embeddings is not None
+
+
+def embeddings_of(model: Any) -> Any:
+    """Return the embeddings of all documents of a model; None where some have none."""
+    holder = getattr(model, "sharing_", model)
+    names = (holder, "embeddings_"), (model, "added_embeddings_")
+    parts = [getattr(owner, name) for owner, name in names if hasattr(owner, name)]
+    shapes = [part.shape for part in parts if isinstance(part, np.ndarray)]
+    n_documents = len(getattr(model, "doc_topics_", ()))
+    if not parts or [len(shape) for shape in shapes] != [2] * len(parts):
+        return None
+    if len({shape[1] for shape in shapes}) > 1:
+        return None
+    if sum(shape[0] for shape in shapes) != n_documents:
+        return None
+    return parts[0] if len(parts) == 1 else np.vstack(parts)

@@ -217,19 +217,18 @@ class Learner:
     def moved(self) -> float:
         """Return the mean share of a document's mixture that the last pass moves.
 
-        Infinite while what the θ-step learns still changes; 0 where passes are not
-        extrapolated: there the objective alone decides.
+        Where passes are not extrapolated, what the θ-step learns and the objective
+        decide.
         """
-        if self.theta_step.moving:
-            return np.inf
+        learned = self.theta_step.moved()
         if self.extrapolation is None or self._pass is None:
-            return 0.0
+            return learned
         if self.known is not None and self.known.own is not None:
             total = self.known.moved(self.documents, self._pass.counts)
         else:
             rows = self.documents, self._pass.counts
             (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
-        return float(total) / max(self.engine.n_documents, 1)
+        return max(learned, float(total) / max(self.engine.n_documents, 1))
 
     def start(self) -> float:
         """Evaluate the start."""
@@ -695,7 +694,8 @@ class Learner:
             "eta": self.eta,
             "iteration": self._iteration,
             "prior_updates": list(self.prior_updates),
-            **carried(self.theta_step, "theta_step"),
+            **carried(self.theta_step, "side theta_step"),
+            **carried(self.phi_step, "phi_step"),
             **({} if self.extrapolation is None else self.extrapolation.state()),
             **({} if self.known is None else self.known.state()),
         }
@@ -710,8 +710,10 @@ class Learner:
         self.prior_updates = list(state["prior_updates"])
         if (state["totals"] < 0.5 * self.eta).any():
             raise ValueError("totals are below the prior of the topics")
-        for name in carried(self.theta_step, "theta_step"):
-            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
+        steps = {"side theta_step": self.theta_step, "phi_step": self.phi_step}
+        for prefix, step in steps.items():
+            for name in carried(step, prefix):
+                setattr(step, name.rpartition(" ")[2], state[name])
         self._restore_own(state)
         if self.known is not None:
             self.known.restore(state, self._iteration, self.alpha, self.eta)
@@ -854,12 +856,11 @@ class LeftOut(Learner):
         return self
 
     def moved(self) -> float:
-        """Return 0, or infinity while what is learned still changes.
+        """Return how far the last pass moved what is learned.
 
         Mixtures at their modes are not the shares that the last pass expects.
         """
-        going = self._iteration <= self.last or self.theta_step.moving
-        return np.inf if going else 0.0
+        return np.inf if self._iteration <= self.last else self.theta_step.moved()
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
@@ -1105,10 +1106,10 @@ def _joined_share(made: list[tuple[int, TopicWeights]], part: float) -> OwnShare
     )
 
 
-def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+def carried(step: Step, prefix: str) -> dict[str, Any]:
     """Return the numbers that a step has learned, by names of a state."""
     return {
-        f"side {name} {attribute}": value
+        f"{prefix} {attribute}": value
         for attribute, value in step._learned().items()
         if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
     }

@@ -110,10 +110,7 @@ def completion_perplexity(
 
 
 def perplexity_of(
-    p: NDArray[np.float64],
-    X: Any,
-    background: NDArray[np.floating],
-    smoothing: float,
+    p: NDArray[np.float64], X: Any, background: NDArray[np.floating], smoothing: float
 ) -> float:
     """Perplexity of the entries of X, of the probabilities p, with a background."""
     total = X.data.sum(dtype=np.float64)

@@ -59,12 +59,9 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
 from topicfold.engine.protocol import ranges_of
-from topicfold.exceptions import (
-    DataError,
-    DataWarning,
-    ModelFileError,
-    SpareTopicsWarning,
-)
+from topicfold.exceptions import DataError, ModelFileError, SpareTopicsWarning
+from topicfold.gibbs.tokens import check_whole
+from topicfold.graph.embedding import check_asked, embeddings_of
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
@@ -115,47 +112,8 @@ class Embedded(NamedTuple):
     embeddings: Any
 
 
-def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
-    """Return whether new documents have embeddings; say so where `fit` had others."""
-    if embeddings is not None and not fitted:
-        raise DataError(
-            f"this {type(model).__name__} was fitted without embeddings. Fit it with "
-            "them, fit(X, embeddings=...), or leave them out."
-        )
-    if embeddings is None and fitted:
-        encoder = getattr(model, "encoder_", None)
-        made = "" if encoder is None else f" of {encoder}"
-        warnings.warn(
-            f"This {type(model).__name__} was fitted with embeddings{made}, but these "
-            "documents have none: their mixtures come from their words alone. Give "
-            "embeddings= for mixtures like those of the fit.",
-            DataWarning,
-            stacklevel=level_of_caller(),
-        )
-    return embeddings is not None
-
-
-def embeddings_of(model: Any) -> Any:
-    """Return the embeddings of all documents of a model; None where some have none."""
-    holder = getattr(model, "sharing_", model)
-    names = (holder, "embeddings_"), (model, "added_embeddings_")
-    parts = [getattr(owner, name) for owner, name in names if hasattr(owner, name)]
-    shapes = [part.shape for part in parts if isinstance(part, np.ndarray)]
-    n_documents = len(getattr(model, "doc_topics_", ()))
-    if not parts or [len(shape) for shape in shapes] != [2] * len(parts):
-        return None
-    if len({shape[1] for shape in shapes}) > 1:
-        return None
-    if sum(shape[0] for shape in shapes) != n_documents:
-        return None
-    return parts[0] if len(parts) == 1 else np.vstack(parts)
-
-
 class TopicModel(
-    DeclaredParameters,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base of the estimators. A model sets `components_` and the training θ.
 
@@ -163,6 +121,7 @@ class TopicModel(
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
+    _may_join_by_embeddings = False  # a graph of documents may be one of embeddings
     _from_places = False  # whether topics started from clusters of embeddings
     _unsaved_parameters: ClassVar[tuple[str, ...]] = (
         "callbacks",
@@ -171,6 +130,7 @@ class TopicModel(
     )
     _open_size = False  # `n_components` is the most topics, not their number
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
+    _needs_whole_counts = False  # fractions of tokens mean nothing to it
     _binds_topics = (
         ""  # what is learned of all topics together, which edits would break
     )
@@ -290,7 +250,8 @@ class TopicModel(
         Parameters
         ----------
         vocabulary : sequence of str or None, default=None
-            Words of the columns; default: the feature names seen in `fit`.
+            Words of the columns; default: the feature names seen in `fit`, or the
+            vocabulary that a model with seed words was given.
         X : sparse matrix or None, default=None
             Documents to describe; default: the training documents.
         **documents
@@ -299,6 +260,8 @@ class TopicModel(
         check_is_fitted(self, "components_")
         if vocabulary is None:
             names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = getattr(self, "vocabulary", None)
             if names is None:
                 names = [f"w{w}" for w in range(self.n_features_in_)]
             vocabulary = list(names)
@@ -356,7 +319,11 @@ class TopicModel(
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
-        return check_documents(self, X, reset=reset, **options)
+        counts = check_documents(self, X, reset=reset, **options)
+        if self._needs_whole_counts:
+            instead = "use LDA, which takes any weights"
+            check_whole(counts, type(self).__name__, instead)
+        return counts
 
     def _start_fit(self, X: Any) -> Any:
         """Return X checked, and forget every attribute of the last fit.
@@ -375,7 +342,7 @@ class TopicModel(
 
     def _embedded(self, counts: Any, embeddings: Any) -> Any:
         """Return checked counts as seen with embeddings; keep what new ones need."""
-        if getattr(self, "_needs_whole_counts", False):
+        if self._needs_whole_counts:
             raise DataError(
                 f"{type(self).__name__} takes no embeddings: it needs whole counts, "
                 "and shares of neighbours' counts are fractions. Use LDA."
@@ -507,6 +474,11 @@ class TopicModel(
             self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()
+
+    @property
+    def _uses_labels(self) -> bool:
+        """Whether topics depend on the labels that `fit` is given."""
+        return bool(self.__sklearn_tags__().target_tags.required)
 
     @property
     def _n_features_out(self) -> int:

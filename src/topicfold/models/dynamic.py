@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import best_places
-from topicfold.core.parameters import warn_caller
+from topicfold.core.parameters import topic_number, warn_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
@@ -282,10 +282,11 @@ class DynamicLDA(_TimedLDA):
             Words that rose, then words that fell, the largest change first.
         """
         last = len(self._side(TimeSlices).slice_starts_) - 1.0
+        topic = topic_number(topic, len(self.components_))
         places = 0.0 if before is None else self._place(before)
         old = self._topics_of(places)[topic]
         new = self._topics_of(last if after is None else self._place(after))[topic]
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", self.vocabulary)
         words = [f"w{w}" for w in range(len(old))] if names is None else list(names)
 
         def listed(change: NDArray[Any]) -> list[ChangedWord]:

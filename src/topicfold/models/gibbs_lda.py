@@ -18,7 +18,6 @@ from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.own_priors import OwnPriors, SidedGibbs, own_mixtures
 from topicfold.gibbs.sampler import CollapsedGibbs
-from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.models.base import PRIOR
@@ -26,8 +25,6 @@ from topicfold.models.lda import LDA, DirichletTopics, checked_doc_topic_prior
 from topicfold.models.sided import SidedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData, check_place
-
-_INSTEAD = "use LDA, whose algorithms take any weights"
 
 
 class GibbsLDA(SidedModel, DirichletTopics):
@@ -227,11 +224,6 @@ class GibbsLDA(SidedModel, DirichletTopics):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         check_place(getattr(self, "sides_", []), "gibbs")
-
-    def _counts(self, X: Any, **options: Any) -> Any:
-        counts = super()._counts(X, **options)
-        check_whole(counts, type(self).__name__, _INSTEAD)
-        return counts
 
     def _mixtures(self, X: Any, known: Any = None) -> Array:
         return gibbs_mixtures(

@@ -401,7 +401,7 @@ class LabeledLDA(SidedLDA):
         trial = clone(self).set_params(
             n_background=n_background,
             unlabeled_weight=weight,
-            max_iter=min(self.max_iter, TRIAL_PASSES),
+            max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
             tol=0.0,
             init=self.init if isinstance(self.init, str) else None,
             callbacks=None,

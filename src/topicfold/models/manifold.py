@@ -20,12 +20,11 @@ from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.graph.build import NeighborGraph, graph_trust
-from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
+from topicfold.graph.embedding import EmbeddingIndex, check_asked, check_embeddings
 from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
-from topicfold.models.base import check_asked
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
 from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep
@@ -167,6 +166,16 @@ class GraphPLSA(PLSA):
     def _neighbors(self) -> NeighborGraph:
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
+
+    @property
+    def _may_join_by_embeddings(self) -> bool:  # type: ignore[override]
+        return self._neighbors().of != "words" and (
+            self.graph is None or isinstance(self.graph, NeighborGraph)
+        )
+
+    @property
+    def _uses_labels(self) -> bool:
+        return self._neighbors().label_edges
 
     _saved = dict.fromkeys(
         ("strength_", "pull_", "weight_"), saved.number(0, saved.LARGEST_PRIOR)

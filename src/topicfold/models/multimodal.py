@@ -136,17 +136,6 @@ class MultimodalLDA(SidedLDA):
         self.first_weight_ = weights[first[0]]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
-        """Fit, then return the mixtures of the training documents as `transform` does.
-
-        Parameters
-        ----------
-        X : dict of str to matrix, sequence of matrices, or one matrix
-            Counts.
-        """
-        self.fit(X, y, **side_data)
-        return self.transform(X, **side_data)
-
     def transform(self, X: Any, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 

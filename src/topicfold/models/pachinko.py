@@ -128,6 +128,7 @@ class PachinkoLDA(SidedLDA):
 
     _saved = saved.forms(
         super_topics_=saved.shares("SK"),
+        doc_super_topics_=saved.shares("DS"),
         super_prior_=saved.numbers("S", 0),
     )
 

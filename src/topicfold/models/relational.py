@@ -151,8 +151,6 @@ class RelationalLDA(SidedLDA):
         elif self.weight is None:
             choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
         super()._fit_with_sides(counts, side_data)
-        for name in ("link_words_", "word_idf_", "word_coef_"):
-            self.__dict__.pop(name, None)
         if self.words and links.nnz and sparse.issparse(counts):
             self._learn_words(counts, side_data)
 
@@ -188,10 +186,7 @@ class RelationalLDA(SidedLDA):
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
-    _saved = saved.forms(
-        word_idf_=saved.numbers("V"),
-        word_coef_=saved.numbers("4"),
-    )
+    _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("4"))
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""

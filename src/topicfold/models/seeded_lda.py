@@ -13,10 +13,7 @@ from sklearn.base import clone
 
 from topicfold.core.counts import document_frequencies
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
-from topicfold.evidence.seed_evidence import (
-    SeedEvidence,
-    self_trained,
-)
+from topicfold.evidence.seed_evidence import SeedEvidence, self_trained
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
@@ -159,7 +156,8 @@ class SeededLDA(SidedLDA):
             trial = clone(self).set_params(
                 self_train=self_train,
                 sides=None,
-                max_iter=min(self.max_iter, TRIAL_PASSES),
+                max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
+                tol=None,  # or tol
                 callbacks=None,
                 verbose=False,
             )

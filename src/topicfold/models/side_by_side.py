@@ -15,8 +15,9 @@ from topicfold.core.counts import already_warned
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
+from topicfold.graph.embedding import check_asked
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import TopicModel, check_asked, check_documents
+from topicfold.models.base import TopicModel, check_documents
 from topicfold.models.manifold import GraphPLSA
 
 
@@ -129,6 +130,10 @@ class SideBySide(TopicModel):
             return super().transform(X)
         X = check_documents(self, X, reset=False, allow_empty=True)
         return self.fold_in_along(X, self.models_[0].edges_to(X, embeddings))
+
+    @property
+    def _uses_labels(self) -> bool:
+        return bool(self.model._uses_labels)
 
     @property
     def sees_neighbors(self) -> bool:

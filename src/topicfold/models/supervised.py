@@ -569,7 +569,8 @@ def tried(
     Its `losses` and score are those of all fits.
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
-    options = _lda_options(model) | {"max_iter": min(model.max_iter, TRIAL_PASSES)}
+    # As many passes whatever `max_iter`, so that Resume may go on with another.
+    options = _lda_options(model) | {"max_iter": TRIAL_PASSES}
     own, *others = model._all_sides()
     options["init"] = model.init
     if start is not None:

@@ -22,7 +22,6 @@ from topicfold.core.parameters import whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
-from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
 from topicfold.models.base import PRIOR, LearnedModel
 
@@ -152,11 +151,6 @@ class TopicTree(LearnedModel):
         self.branching_ = sampler.gamma
         self.n_topics_ = len(order)
         self.n_topics_history_ = sampler.n_topics_history
-
-    def _counts(self, X: Any, **options: Any) -> Any:
-        counts = super()._counts(X, **options)
-        check_whole(counts, type(self).__name__, "use LDA, which takes any weights")
-        return counts
 
     _needed_state = (
         "n_features_in_", "parents_", "levels_", "node_documents_",

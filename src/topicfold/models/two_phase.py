@@ -566,8 +566,7 @@ class TwoPhase(TopicModel):
     doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
 
     _saved = saved.forms(
-        word_regression_=saved.numbers("VK"),
-        regression_mean_=saved.numbers("K"),
+        word_regression_=saved.numbers("VK"), regression_mean_=saved.numbers("K")
     )
 
     def _check_loaded(self) -> None:

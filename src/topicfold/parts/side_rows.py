@@ -208,8 +208,7 @@ class SideRows:
         times = None if allowed is None else spread(allowed)
         inputs = (like,) if scale is None else (like, scale)
         floor = self._map(
-            *(_floors, inputs, (side, context.for_rows())),
-            data=RowData([data, times]),
+            *(_floors, inputs, (side, context.for_rows())), data=RowData([data, times])
         )
         return OwnShare(scale, floor)
 

@@ -24,11 +24,7 @@ from scipy import sparse
 
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.atomic import (
-    is_temporary,
-    remove_leftovers,
-    set_aside,
-)
+from topicfold.persistence.atomic import is_temporary, remove_leftovers, set_aside
 from topicfold.persistence.bundle import (
     bundle_file,
     is_bundle,

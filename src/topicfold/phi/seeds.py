@@ -260,11 +260,7 @@ class Seeds(DeclaredParameters, Side):
         return table[:, 0], table[:, 1]
 
     def topics(
-        self,
-        counts: Array,
-        eta: float,
-        words: NDArray[np.integer],
-        context: Context,
+        self, counts: Array, eta: float, words: NDArray[np.integer], context: Context
     ) -> TopicWeights:
         """Return the topics in two parts; see the module."""
         n_words, n_topics = counts.shape

@@ -338,9 +338,7 @@ def described_start(
         n_other = max(n_topics - n_described, round(share * len(near)))
         far = np.argsort(near.max(axis=1), kind="stable")[:n_other]
         found = place_clusters(
-            places[far],
-            n_topics - n_described,
-            check_random_state(random_state),
+            places[far], n_topics - n_described, check_random_state(random_state)
         )
         own[far] = n_described + found
     members = sp.csr_matrix(

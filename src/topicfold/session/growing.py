@@ -36,9 +36,9 @@ from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import check_embeddings
-from topicfold.models.base import check_asked
+from topicfold.graph.embedding import check_asked, check_embeddings
 from topicfold.models.lsi import LSI
+from topicfold.models.pachinko import PachinkoLDA
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.topic_data import TopicData
 
@@ -382,7 +382,7 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
     grown.doc_topics_ = np.vstack([grown.doc_topics_, mixtures])
     grown.doc_lengths_ = np.concatenate([grown.doc_lengths_, lengths])
-    if hasattr(grown, "doc_super_topics_"):
+    if isinstance(grown, PachinkoLDA):
         above = [grown.doc_super_topics_, grown.transform_super(added)]
         grown.doc_super_topics_ = np.vstack(above)
     graph: Any = getattr(grown, "graph_", None)

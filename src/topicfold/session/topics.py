@@ -36,11 +36,7 @@ from topicfold.editing import (
 )
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import encode, encoder_name
-from topicfold.known import (
-    columns_in,
-    known_data,
-    model_for,
-)
+from topicfold.known import columns_in, known_data, model_for
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -726,11 +722,7 @@ class Topics(TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        tokens: Any = "words",
-        encoder: Any = None,
+        cls, path: str | os.PathLike[str], *, tokens: Any = "words", encoder: Any = None
     ) -> Self:
         """Load what `save`, ``model.save`` or the command line saved.
 

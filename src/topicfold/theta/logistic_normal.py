@@ -25,11 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    SHARE,
-    DeclaredParameters,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters
 from topicfold.core.threads import even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import to_numpy
@@ -147,6 +143,11 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def check(self, data: Any, context: Context) -> Known:
         """Return the design: a column of ones, then those of the covariates."""
         n_documents = len(context.lengths)
+        if isinstance(data, str):
+            raise DataError(
+                f"prevalence is the text {data!r}. Give a table of covariates; a "
+                "formula is that of the model, StructuralLDA(formula='~ party')."
+            )
         if hasattr(self, "columns_"):
             return Known(self._encoded(data, n_documents))
         covariates, design = Covariates([], []), np.ones((n_documents, 1))
@@ -175,10 +176,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             return np.tile(self.design_mean_, (n_documents, 1))
         return self._covariates().design(data, n_documents)
 
-    @property
-    def moving(self) -> bool:
-        """Whether Σ still changes; the objective may settle before."""
-        return self.change_ > SETTLED
+    def moved(self) -> float:
+        """Return infinity while Σ still changes: the objective may settle before."""
+        return np.inf if self.change_ > SETTLED else 0.0
 
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
