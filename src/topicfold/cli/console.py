@@ -243,6 +243,8 @@ _FLAGS = {
     "aise max_df": "aise --max-df",
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
+    "Sort the rows of data in the order of the documents": "Name the column of ids "
+    "with --id",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
     "that write_intrusion_sheet wrote": "that topicfold quiz --sheet wrote",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},

@@ -246,8 +246,7 @@ def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
             raise DataError(
                 f"the rows of data are in another order than the documents: its {name} "
                 f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
-                "Give them in the order of the documents; the command sorts them by "
-                "--id COLUMN."
+                "Sort the rows of data in the order of the documents."
             )
 
 
