@@ -1,12 +1,14 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
@@ -673,3 +675,22 @@ def test_bad_questions_of_a_result(found):
         effects.plot("day", by="age")
     with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")
+
+
+def test_topics_that_learned_from_a_response_are_said_to_have(found):
+    side = found["data"]["x"].astype(float)
+    slda = SupervisedLDA(3, random_state=0, max_iter=5).fit(found["X"], response=side)
+    said = []
+    for model in (slda, found["lda"]):
+        saved = SimpleNamespace(model=model, counts=found["X"])
+        topics = SimpleNamespace(fitted_=saved, data_=model.topic_data())
+        effects = estimate_effect(topics, "~ x", found["data"], n_draws=2)
+        said.append("learned from a response" in effects.text())
+    assert said == [True, False]
+
+
+def test_a_long_value_is_shortened_in_the_error(found):
+    texts = ["one text " + "word " * 200, *["another", "third"] * 119, "third"]
+    with pytest.raises(DataError, match="only one of its kind") as error:
+        estimate_effect(found["lda"], "~ t", {"t": texts}, X=found["X"], n_draws=2)
+    assert len(str(error.value)) < 600

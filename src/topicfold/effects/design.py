@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -91,7 +92,7 @@ class Design:
     def only_values(self, place: int) -> list[str]:
         """Return the levels that only one document has, as column = value."""
         return [
-            f"{c.name} = {value}"
+            f"{c.name} = {textwrap.shorten(str(value), 60, placeholder=' …')}"
             for c in self.covariates
             if c.kind == "levels"
             for value in [self._frame[c.name].iloc[place]]
@@ -250,14 +251,14 @@ def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
             raise DataError(
                 f"the rows of data are in another order than the documents: its {name} "
                 f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
-                "Give them in the order of the documents; the command sorts them by "
-                "--id COLUMN."
+                "Sort the rows of data in the order of the documents."
             )
 
 
 def _variables(terms: str, frame: Any) -> list[str]:
     """Return the columns that a formula uses, in its order; refuse unknown ones."""
     formulaic = load_formulaic()
+    _check_quoted(terms, frame)
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
@@ -278,6 +279,26 @@ def _variables(terms: str, frame: Any) -> list[str]:
     if not used:
         raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
     return used
+
+
+def _check_quoted(terms: str, frame: Any) -> None:
+    """Refuse a column such as Written on without quotes, and one such as a.b."""
+    bare = re.sub("`[^`]*`", " ", terms)
+    for name in map(str, frame.columns):
+        odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
+        if not odd:
+            continue
+        used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
+        if "." in name and (used or f"`{name}`" in terms):
+            raise DataError(
+                f"the formula '~ {terms}': names in a formula have no points. Rename "
+                f"the column {name!r}, such as {name.replace('.', '_')!r}."
+            )
+        if used:
+            raise DataError(
+                f"the formula '~ {terms}': the name of the column {name!r} is not one "
+                f"word. Put it into backquotes: `{name}`."
+            )
 
 
 def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str]]:
