@@ -38,6 +38,7 @@ ROUNDS, PER_CELL = 8, 60  # of k-means; documents of its sample per cell
 BLOCK = 512  # rows of a product; fixed, as a sum's order may depend on it
 MORE = 2  # candidates for each neighbour
 LARGEST = 1e15  # of a number in an embedding: squares stay finite in float32
+SAME_VECTOR = 0.9  # cosine of two vectors of a text, by an encoder and its copy
 GRID = 2.0**-20  # similarities are told apart as finely as this
 
 
@@ -373,3 +374,29 @@ def embeddings_of(model: Any) -> Any:
     if sum(shape[0] for shape in shapes) != n_documents:
         return None
     return parts[0] if len(parts) == 1 else np.vstack(parts)
+
+
+def check_same_encoder(encoder: Any, model: Any, texts: Sequence[str] | None) -> None:
+    """Warn of an encoder that makes another vector of a text than the model's.
+
+    The first text with a vector is compared; none is where texts are not stored.
+    """
+    rows = embeddings_of(model)
+    if rows is None or texts is None or not rows.any():
+        return
+    known = int(rows.any(axis=1).argmax())
+    made = encode(encoder, texts[known : known + 1])
+    own = check_embeddings(rows[[known]], 1)
+    if made.shape != own.shape or float(made[0] @ own[0]) < SAME_VECTOR:
+        warnings.warn(
+            f"The encoder {encoder_name(encoder)} makes another vector of document "
+            f"{known} than that of the fit{_made_by(model)}: new texts would be "
+            "compared with vectors of another kind. Give the encoder of the fit.",
+            DataWarning,
+            stacklevel=level_of_caller(),
+        )
+
+
+def _made_by(model: Any) -> str:
+    encoder = getattr(model, "encoder_", None)
+    return "" if encoder is None else f", by {encoder}"

@@ -35,7 +35,7 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import encode, encoder_name
+from topicfold.graph.embedding import check_same_encoder, encode, encoder_name
 from topicfold.known import columns_in, known_data, model_for
 from topicfold.persistence.model_folder import (
     ModelFolder,
@@ -734,7 +734,8 @@ class Topics(TransformerMixin, BaseEstimator):
             The function that cut the texts, if it was one: a file never says which
             function to call.
         encoder : object, optional
-            The encoder of the fit, for vectors of new texts.
+            The encoder of the fit, for vectors of new texts. One that makes another
+            vector of a stored text is warned of.
         """
         saved = load_model_folder(path)
         if not hasattr(saved.model, "topic_data"):
@@ -745,6 +746,8 @@ class Topics(TransformerMixin, BaseEstimator):
         topics = cls(len(saved.model.components_), model=clone(saved.model))
         topics.tokens = tokens
         topics.encoder = encoder
+        if encoder is not None:
+            check_same_encoder(encoder, saved.model, saved.texts)
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
