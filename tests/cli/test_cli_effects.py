@@ -56,6 +56,11 @@ def test_rows_by_id_are_those_in_order(cli, saved):
     assert plain.startswith("topic,words,effect,estimate,error,low,high,p\n")
 
 
+def test_rows_in_another_order_need_their_ids(cli, saved, check_error):
+    result = run(cli, saved, "-F", "~ x", table="turned.tsv")
+    check_error(result, "column 'name' has 'd79' in row 0, where document 'd0' is")
+
+
 def test_json_sentences_and_plot(cli, saved, tmp_path):
     options = ("-F", "~ x", "--topics", "0,0+1,0-1", "--adjust", "holm")
     result = run(cli, saved, *options, "-f", "json", "--plot", tmp_path / "a.png")

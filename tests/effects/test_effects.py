@@ -397,6 +397,24 @@ def test_a_corpus_names_the_topics(found):
     assert halves.rows()[0]["words"].startswith("word")
 
 
+def test_rows_in_another_order_are_refused(found):
+    ids = [f"d{row}" for row in range(240)]
+    corpus = Corpus(found["X"].astype(np.int64), [f"w{w}" for w in range(120)], ids=ids)
+    data = found["data"].assign(name=ids)
+    known = {"X": corpus, "method": "fixed", "n_draws": 2}
+    estimate_effect(found["lda"], "~ x", data, **known)
+    estimate_effect(found["lda"], "~ x", data.drop(columns="name")[::-1], **known)
+    for wrong in (data[::-1], data.set_index("name")[::-1]):
+        with pytest.raises(DataError, match=r"(name'|index) has 'd239' in row 0"):
+            estimate_effect(found["lda"], "~ x", wrong, **known)
+    with pytest.raises(DataError, match="in another order than the documents"):
+        split_sample(LDA(3), "~ x", data[::-1], corpus)
+    # Numbers of rows are no names: a column of ranks has them, too.
+    corpus = Corpus(found["X"].astype(np.int64), corpus.vocabulary, ids=range(240))
+    ranked = data.assign(rank=np.arange(240)[::-1])
+    estimate_effect(found["lda"], "~ x", ranked, **{**known, "X": corpus})
+
+
 def test_split_sample(found):
     effects = split_sample(
         LDA(n_components=3, random_state=0), "~ x | city", found["data"], found["X"],

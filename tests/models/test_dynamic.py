@@ -100,6 +100,8 @@ def test_the_words_that_move_are_found(fitted):
     assert_allclose(model.topics_at(1992).sum(axis=1), 1, rtol=1e-5)
     assert first[:5].sum() > 0.8 > 0.3 > first[5:10].sum()
     assert last[5:10].sum() > 0.8 > 0.3 > last[:5].sum()
+    with pytest.raises(DataError, match=r"no topic 99. Give a number"):
+        model.changed_words(99)
     rose, fell = model.changed_words(moving, n=5)
     assert {one.word for one in rose} == {f"w{w}" for w in range(5, 10)}
     assert {one.word for one in fell} == {f"w{w}" for w in range(5)}

@@ -49,6 +49,15 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def topic_number(topic: Any, n_topics: int) -> int:
+    """Return an argument that must be the number of a topic."""
+    if not whole(0).is_satisfied_by(topic) or topic >= n_topics:
+        raise DataError(
+            f"there is no topic {topic!r}. Give a number, 0 to {n_topics - 1}."
+        )
+    return int(topic)
+
+
 def missing(self: Any, name: str) -> Any:
     """Raise the error for a name that is not found; properties keep theirs."""
     try:

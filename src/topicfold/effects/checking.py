@@ -90,7 +90,8 @@ def split_sample(
         ) from error
     # The whole design first: what is wrong with it should not cost a fit.
     known = {"cluster": cluster, "weights": weights}
-    whole = make_design(formula, data, counts.shape[0], **known)
+    ids = getattr(X, "ids", None)
+    whole = make_design(formula, data, counts.shape[0], ids=ids, **known)
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
     source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")

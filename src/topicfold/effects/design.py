@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -116,18 +116,20 @@ def make_design(
     weights: Any = None,
     with_words: NDArray[np.bool_] | None = None,
     among: NDArray[np.bool_] | None = None,
+    ids: Sequence[str] | None = None,
 ) -> Design:
     """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
     Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at.
+    those are looked at. A column or index that has their `ids` in another order is
+    refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
         raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
-    frame = _frame(data, n_documents)
+    frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)
     clusters = _column(frame, grouped or cluster, "cluster", n_documents)
@@ -200,10 +202,10 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     return terms[:cut].strip(), cluster
 
 
-def _frame(data: Any, n_documents: int) -> Any:
+def _frame(data: Any, n_documents: int, ids: Sequence[str] | None = None) -> Any:
     pandas = load_pandas()
     if isinstance(data, pandas.DataFrame):
-        frame = data.reset_index(drop=True)
+        frame = data
     elif isinstance(data, Mapping) or (
         isinstance(data, list) and data and isinstance(data[0], Mapping)
     ):
@@ -226,7 +228,26 @@ def _frame(data: Any, n_documents: int) -> Any:
     twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if twice:
         raise DataError(f"data has the column {twice[0]!r} twice. Rename one.")
-    return frame.rename(columns=str)
+    _check_order(frame, ids)
+    return frame.reset_index(drop=True).rename(columns=str)
+
+
+def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
+    """Refuse rows that are named as the documents are, but in another order."""
+    wanted = list(ids or ())
+    if wanted == [str(row) for row in range(len(wanted))]:
+        return  # they have numbers only, as a column of ranks has
+    columns = {f"column {name!r}": frame[name] for name in frame.columns}
+    for name, values in {"index": frame.index, **columns}.items():
+        found = [str(value) for value in values]
+        if found != wanted and sorted(found) == sorted(wanted):
+            row = next(r for r, name in enumerate(found) if name != wanted[r])
+            raise DataError(
+                f"the rows of data are in another order than the documents: its {name} "
+                f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
+                "Give them in the order of the documents; the command sorts them by "
+                "--id COLUMN."
+            )
 
 
 def _variables(terms: str, frame: Any) -> list[str]:

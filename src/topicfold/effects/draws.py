@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,6 +57,7 @@ class Source:
     topics: NDArray[Any] | None = None  # φ (K, V)
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
+    ids: Sequence[str] | None = None  # of the documents, if they have any
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
     # The group of each document, where groups have other words for a topic.

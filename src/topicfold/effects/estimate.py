@@ -216,6 +216,7 @@ def design_of(
         data,
         _n_documents(source, given),
         with_words=None if source.counts is None else known_documents(source),
+        ids=source.ids,
         **options,
     )
 
@@ -244,7 +245,7 @@ def find_source(
                 "topics.model_ and X."
             )
     else:
-        counts = None
+        counts, ids = None, getattr(X, "ids", None)
         X, words = counts_and_words(X)
         record = model.topic_data(words) if hasattr(model, "topic_data") else model
     phi = getattr(record, "topics", None)
@@ -257,7 +258,9 @@ def find_source(
     if len(phi) < 2:
         raise DataError("the model has one topic, whose share is always 1.")
     names = [record.name(k) for k in range(len(phi))]
-    source = Source(model, phi, None, X is not None)
+    if X is None:
+        ids = getattr(record, "doc_ids", None)
+    source = Source(model, phi, None, X is not None, ids)
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])

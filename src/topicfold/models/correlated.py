@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
 from topicfold.core.counts import already_warned
-from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.parameters import POSITIVE, topic_number, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -34,7 +34,7 @@ from topicfold.models.base import PRIOR, STARTS
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
-from topicfold.parts.sides import check_rows
+from topicfold.parts.sides import check_rows, is_missing
 from topicfold.parts.steps import Context, DirichletPhi, PhiStep, ThetaStep
 from topicfold.parts.tables import wording_tables
 from topicfold.phi.slices import GroupedPhi, numbered
@@ -48,7 +48,7 @@ from topicfold.theta.logistic_normal import (
 # Passes of every start before the best is chosen, and of documents before the first.
 START_PASSES = 20
 START_UPDATES = 20
-# Passes in which topics are learned, or half of `max_iter`; then mixtures settle.
+# Passes in which topics are learned; then mixtures settle.
 LEARNING_PASSES = 60
 # Groups of content whose words a report shows.
 MOST_GROUPS = 8
@@ -74,8 +74,8 @@ class CorrelatedLDA(PLSA):
         as in :class:`PLSA`. "spectral" has anchor words, as R's stm does, and needs no
         random numbers; it finds fewer of the topics of simulated documents.
     max_iter : int, default=300
-        Maximum number of iterations. Topics are learned in the first 60, or half of
-        them; then Σ must settle, too, before it ends earlier.
+        Maximum number of iterations. Topics are learned in the first 60; then mixtures
+        and Σ settle before it ends earlier.
 
     Attributes
     ----------
@@ -205,10 +205,12 @@ class CorrelatedLDA(PLSA):
             n_jobs=self.n_jobs,
             **options,
         )
-        eta = self.topic_word_prior_
-        last = min(LEARNING_PASSES, max(1, self.max_iter // 2))
-        parts = engine, phi, own, self._phi_step()
-        learner = LeftOut(*parts, data=data, word_prior=eta, last=last).extrapolated()
+        learner = LeftOut(
+            *(engine, phi, own, self._phi_step()),
+            data=data,
+            word_prior=self.topic_word_prior_,
+            last=LEARNING_PASSES,
+        ).extrapolated()
         learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
@@ -454,9 +456,8 @@ class StructuralLDA(CorrelatedLDA):
         content = side_data.get("content")
         if content is None:
             return X
-        content = list(content)
-        check_rows("content", len(content), X.shape[0])
-        missing = [row for row, name in enumerate(content) if name in (None, "")]
+        content = _group_names(content, X.shape[0])
+        missing = [row for row, name in enumerate(content) if is_missing(name)]
         if missing:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise DataError(
@@ -540,6 +541,8 @@ class StructuralLDA(CorrelatedLDA):
         (list of str, list of str)
             Words of the first group and of the second, the most different first.
         """
+        check_is_fitted(self, "components_")
+        topic = topic_number(topic, len(self.components_))
         one, other = (self.topics_of(group)[topic] for group in groups)
         names: Any = getattr(self, "feature_names_in_", None)
         if vocabulary is not None:
@@ -555,8 +558,7 @@ class StructuralLDA(CorrelatedLDA):
             return super()._topic_parts(X, side_data)
         if not self.content_groups_:
             raise DataError("content was given, but the fit had none. Leave it out.")
-        content = list(content)
-        check_rows("content", len(content), X.shape[0])
+        content = _group_names(content, X.shape[0])
         slices = numbered(content, self.content_groups_, "content")
         return [
             (np.flatnonzero(slices == number), self._topics_of_number(int(number)))
@@ -589,6 +591,18 @@ class StructuralLDA(CorrelatedLDA):
             self.phi_step_._check_slices(*self.components_.shape)
             if self.phi_step_.n_slices_ != len(groups):
                 raise ValueError("content_groups_ are not those of the topics")
+
+
+def _group_names(content: Any, n_documents: int) -> list[Any]:
+    """Return the group of each document."""
+    if isinstance(content, str):
+        raise DataError(
+            f"content is the text {content!r}. Give the group of every document, such "
+            "as table['party']."
+        )
+    names = list(content)
+    check_rows("content", len(names), n_documents)
+    return names
 
 
 def _count(names: list[Any], name: str) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import best_places
-from topicfold.core.parameters import warn_caller
+from topicfold.core.parameters import topic_number, warn_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
@@ -282,6 +282,7 @@ class DynamicLDA(_TimedLDA):
             Words that rose, then words that fell, the largest change first.
         """
         last = len(self._side(TimeSlices).slice_starts_) - 1.0
+        topic = topic_number(topic, len(self.components_))
         places = 0.0 if before is None else self._place(before)
         old = self._topics_of(places)[topic]
         new = self._topics_of(last if after is None else self._place(after))[topic]

@@ -157,6 +157,7 @@ class SeededLDA(SidedLDA):
                 self_train=self_train,
                 sides=None,
                 max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
+                tol=None,  # or tol
                 callbacks=None,
                 verbose=False,
             )

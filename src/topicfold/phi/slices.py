@@ -23,6 +23,7 @@ from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus, pair_keys
 from topicfold.exceptions import DataError
+from topicfold.parts.sides import is_missing
 from topicfold.parts.steps import Context, PhiStep
 
 Matrix = NDArray[np.float64]
@@ -182,7 +183,7 @@ def numbered(values: Any, known: Any, what: str) -> Numbers:
     place = {str(name): number for number, name in enumerate(known)}
     found = np.full(len(values), -1)
     for row, value in enumerate(values):
-        if value is None or value == "" or value != value:
+        if is_missing(value):
             continue
         if str(value) not in place:
             names = ", ".join(list(place)[:10])

@@ -143,6 +143,11 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def check(self, data: Any, context: Context) -> Known:
         """Return the design: a column of ones, then those of the covariates."""
         n_documents = len(context.lengths)
+        if isinstance(data, str):
+            raise DataError(
+                f"prevalence is the text {data!r}. Give a table of covariates; a "
+                "formula is that of the model, StructuralLDA(formula='~ party')."
+            )
         if hasattr(self, "columns_"):
             return Known(self._encoded(data, n_documents))
         covariates, design = Covariates([], []), np.ones((n_documents, 1))
