@@ -48,8 +48,8 @@ def learn_columns(
             columns.append(column)
     if left_out:
         warn_caller(
-            f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {listed(left_out)}."
+            "These features do not distinguish documents (they have one value in all, "
+            f"or a different category in each) and are left out: {listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -279,14 +279,17 @@ def encoded_column(
                 f"{column['width']}."
             )
         if not np.isfinite(values.data).all():
-            raise DataError("features has NaN or infinity. A sparse matrix is taken as "
-                            "it is: leave out what is missing.")  # fmt: skip
+            raise DataError("features has NaN or infinity. Sparse matrices may have "
+                            "neither: remove these entries.")  # fmt: skip
         return sparse.csr_matrix(values, dtype=np.float64)
     if kind == "category":
         return _encode_levels(name, values, column["levels"], warn=not fitting)
     numbers = _numbers(values)
     if numbers is None:
-        raise DataError(f"The feature {name!r} was a number in the fit; it is not now.")
+        raise DataError(
+            f"The feature {name!r} was a number in the fit, but is not a number now. "
+            "Give numbers."
+        )
     known = np.isfinite(numbers)
     if kind == "number":
         scaled = (numbers - column["mean"]) / column["scale"]
@@ -348,8 +351,8 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{listed(found)}. Only their joint effect can be learned. Leave "
-            "them out to read the effects of the others."
+            f"{listed(found)}. Only their joint effect can be learned. Leave them out "
+            "if you want to read the effects of the others."
         )
 
 

@@ -50,7 +50,7 @@ def checked_times(data: Any, n_documents: int) -> NDArray[Any]:
                 )
             shown = known[0]
             raise DataError(
-                f"time has {shown!r}, and not all of its values are numbers or dates "
+                f"time has {shown!r}, but its values must be all numbers or all dates "
                 "of one form. Write dates as 2001-05-03."
             )
         if found.dtype.kind == "M":

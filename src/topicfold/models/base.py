@@ -98,8 +98,8 @@ _FITTING: dict[int, int] = {}
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
     """Return columns of mixtures, those of named topics by their names.
 
-    A name that two topics have, or that is another column, is followed by the topic's
-    own column.
+    If two topics have the same name, or a name is that of another column, the topic's
+    own column name is appended.
     """
     names = list(getattr(model, "topic_names_", None) or [""] * len(columns))
     taken = Counter([*names, *columns, "id"])
@@ -128,7 +128,7 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
             f"This {type(model).__name__} was fitted with embeddings{made}, but these "
-            "documents have none: their mixtures come from their words alone. Give "
+            "documents have none, so their mixtures come from their words alone. Give "
             "embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
@@ -155,7 +155,7 @@ def embeddings_of(model: Any) -> Any:
 class TopicModel(
     DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Base of the estimators. A model sets `components_` and the training θ.
+    """
 
     Sub-classes override `_fold_in_options` or `_mixtures` when their inference is not
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
@@ -186,7 +186,7 @@ class TopicModel(
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
@@ -221,9 +221,9 @@ class TopicModel(
         random_state : int, default=0
             Seed of the split into halves.
         cache : float, "learned" or None, default=None
-            Weight of the words that were seen in a document, beside the topics: they
-            are likely to occur again. ``"learned"`` takes the weight from the half that
-            is not scored. None is the topics alone.
+            Weight of the words already seen in a document, which are likely to occur
+            again, relative to the topics. ``"learned"`` learns the weight from the half
+            that is not scored. None uses the topics alone.
         """
         return self._completed(X, random_state, self._mixtures, cache=cache)
 
@@ -272,9 +272,10 @@ class TopicModel(
             The documents of the fit; their words, labels, names, times, texts and
             counts are saved with the model.
         **known
-            What to save instead, by name: vocabulary, labels, doc_ids, texts, times,
-            counts, and text (options of :func:`topicfold.corpus.vectorize`). The
-            words that `fit` saw are saved in any case.
+            What to save instead of `corpus`, by name: vocabulary, labels, doc_ids,
+            texts, times, counts, and text (options of
+            :func:`topicfold.corpus.vectorize`). The words that `fit` saw are saved in
+            any case.
         """
         save_fitted(self, path, corpus, known)
 
@@ -385,7 +386,7 @@ class TopicModel(
         if self._needs_whole_counts:
             raise DataError(
                 f"{type(self).__name__} takes no embeddings: it needs whole counts, "
-                "and shares of neighbours' counts are fractions. Use LDA."
+                "and embeddings add fractions of neighbours' counts. Use LDA."
             )
         refuse_blocks(counts, f"{type(self).__name__} with embeddings")
         from topicfold.graph.sharing import CountSharing
@@ -527,8 +528,8 @@ class TopicModel(
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`.
 
-        A topic that was named (`topicfold.editing.rename_topics`) has that name; the
-        others have the name of the class and their number.
+        A topic that was named (`topicfold.editing.rename_topics`) has its name; the
+        others are called by the name of the class and their number.
 
         Parameters
         ----------
@@ -552,6 +553,7 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        vocabulary=saved.or_none(saved.texts("V")),
     )
 
     def _sizes(self) -> dict[str, int]:
@@ -646,7 +648,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         Seed of the start.
     device : {"cpu", "cuda"}, default="cpu"
         Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
-        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy arrays in both
+        cases.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -703,7 +706,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts or other non-negative weights; whole counts for `GibbsLDA`.
         y : array-like of shape (n_documents,) or None, default=None
-            Labels, -1 for unknown, for models and steps that use them; others ignore
+            Labels, -1 for unknown, for models and steps that use labels; others ignore
             them.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, from any encoder. A document then shares counts
@@ -739,7 +742,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         return self._mixtures(self._seen(self._new_counts(X, embeddings)))
@@ -754,7 +757,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         y : array-like or None, default=None
             As in `fit`.
         **given
-            What else `fit` takes; embeddings count for the mixtures too.
+            What else `fit` takes; embeddings are used for the mixtures too.
         """
         self.fit(X, y, **given)
         return self.transform(X, embeddings=given.get("embeddings"))
@@ -786,8 +789,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         step = getattr(self, "theta_step", None)
         if not self._weighs_documents or sided or step is not None:
             raise DataError(
-                f"{name} takes no sample_weight here: it is for PLSA, OrthogonalPLSA, "
-                "LDA and FSTM without sides and θ-steps. Repeat documents, or leave "
+                f"{name} takes no sample_weight here: only PLSA, OrthogonalPLSA, LDA "
+                "and FSTM do, without sides and θ-steps. Repeat documents, or leave "
                 "some out."
             )
         if isinstance(X, Embedded):
@@ -950,9 +953,9 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
         others.append(topics[k])
     if spare and len(topics) > 1:
         warnings.warn(
-            f"{spare} of {len(topics)} topics are empty or copies of another topic: "
-            "the documents are too few, too short or too similar for so many. Use "
-            "a smaller n_components.",
+            f"{spare} of {len(topics)} topics are empty or copies of another topic, "
+            "because the documents are too few, too short or too similar for so many "
+            "topics. Use a smaller n_components.",
             SpareTopicsWarning,
             stacklevel=level_of_caller(),
         )
@@ -1020,8 +1023,8 @@ def refuse_blocks(X: Any, who: str) -> None:
     """Raise an error if X is in blocks; `who` needs all documents in one place."""
     if arrives_in_blocks(X):
         raise DataError(
-            f"{who} needs all documents in one place (for their graph, or for a split "
-            "of each), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and FSTM learn "
-            "from blocks; for others give a sample that fits into memory as a CSR "
-            "matrix (of a BlockMatrix: blocks[rows])."
+            f"{who} needs all documents in one place (for their graph, or to split "
+            "each document), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and "
+            "FSTM learn from blocks; for other models give a sample that fits into "
+            "memory as a CSR matrix (from a BlockMatrix: blocks[rows])."
         )

@@ -64,7 +64,7 @@ class PachinkoLDA(SidedLDA):
 
     sides = None
     _takes_blocks = False
-    _binds_topics = "which of its topics belong together"
+    _binds_topics = "which topics belong to which super-topic"
     n_supertopics: Annotated[int, whole(1, MAX_TOPICS)]
 
     def __init__(

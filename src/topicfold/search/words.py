@@ -69,7 +69,7 @@ def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
         counts = np.atleast_2d(np.asarray(counts))
         if counts.dtype.kind not in "biuf":
             raise DataError(
-                "the query is neither a text nor counts of words. Give a string, or a "
+                "the query is neither a text nor a row of counts. Give a string, or a "
                 f"row of {n_terms} counts."
             )
     row = check_counts(counts, "the query", dtype=np.float32)
@@ -299,7 +299,9 @@ def left_out_note(
     parts = []
     if in_texts:
         are = "are" if len(in_texts) > 1 else "is"
-        parts.append(f"{_named(in_texts)} {are} in no topic, and found in texts only.")
+        parts.append(
+            f"{_named(in_texts)} {are} in no topic, and only found in the texts."
+        )
     if unknown:
         were = "they were" if len(unknown) > 1 else "it was"
         parts.append(

@@ -98,8 +98,8 @@ class Authors(Side):
         if context.fitting:
             if not any(lists):
                 raise DataError(
-                    "authors is empty for every document. Give a list of names "
-                    "for each document."
+                    "authors has no name for any document. Give a list of names for "
+                    "each document."
                 )
             names = sorted({name for own in lists for name in own})
             self.names_: NDArray[Any] = np.array(names, dtype=object)
@@ -108,7 +108,7 @@ class Authors(Side):
         if strangers:
             warn_caller(
                 f"The fit had no documents by {listed(map(repr, sorted(strangers)), 3)}"
-                ": unknown authors get the mixture of the prior."
+                ": unknown authors get the mean mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)

@@ -155,8 +155,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             covariates, design = learn_covariates(data, n_documents, self.formula)
         elif self.formula is not None:
             raise DataError(
-                f"the formula {self.formula!r} needs its columns. Give a table as "
-                "prevalence=."
+                f"the formula {self.formula!r} needs a table with its columns. Give it "
+                "as prevalence=."
             )
         self.columns_, self.terms_ = covariates
         if n_documents < design.shape[1]:
