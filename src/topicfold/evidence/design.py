@@ -20,7 +20,7 @@ from topicfold.core.saved import is_text
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 
-# Columns up to which each is held against all others.
+# Up to this many columns, each is compared with all others.
 MOST_COMPARED = 500
 DEGREE = 3
 _LONGEST = 40  # letters of a name in a message

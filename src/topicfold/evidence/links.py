@@ -266,7 +266,7 @@ class Links(DeclaredParameters, Side):
         sums, degrees = data.graph @ own, data.graph.sum(axis=1)
         known = _with_neighbors(own, sums, degrees)
         self.link_topics_ = known.astype(doc_topics.dtype)
-        # The other end without the link in question.
+        # The other end of the link, without this link.
         sums, degrees = (
             sums[ends] - weights[:, None] * own[rows],
             degrees[ends] - weights,

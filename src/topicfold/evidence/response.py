@@ -274,7 +274,7 @@ class Response(DeclaredParameters, Side):
     ) -> tuple[Any, ...]:
         """Return what a step of the coefficients needs: of the known responses."""
         known, coef = data.known, self._at
-        # The step of numbers leads to the end from anywhere.
+        # For numbers, one step reaches the optimum from any start.
         if coef is None and (context.iteration <= 1 or self.kind == "real"):
             coef = np.full((context.n_topics, data.targets.shape[1]), self._center)
         rows = self._assignments(counts, context)[known]

@@ -36,7 +36,7 @@ STRENGTH, LEAST, LEAST_UNSEEDED = 0.6, 0.05, 0.5
 # Documents per topic with seeds below which self-training misleads; with more, a trial
 # of the model shows it.
 FEWEST_DOCUMENTS = 25
-# Rows that are looked at together.
+# Rows that are processed together.
 ROWS = 20_000
 
 
