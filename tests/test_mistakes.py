@@ -20,7 +20,7 @@ from topicfold import (
     select_n_components,
 )
 from topicfold.cli.main import app
-from topicfold.corpus import vectorize
+from topicfold.corpus import read_texts, vectorize
 from topicfold.editing import apply_edits
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.registry import find_model
@@ -242,6 +242,45 @@ COMMANDS = {
     "compare t.csv --budget 0": "'--budget': give 0.1 or more",
     "edit m --split 0:1 -o e": "a whole number from 2 to the number of words",
     "quiz m --score t.csv": "Give a sheet that topicfold quiz --sheet wrote",
+    "quiz m --sheet nowhere/sheet.csv": "there is no folder nowhere. Make it",
+    "quiz m --kind word": "'--kind': 'word' is not one of 'words', 'topics'",
+    "report m -o page.pdf": "would be a page of HTML. Give a name with .html",
+    "fit shots -o n": "has no .txt files",
+    "fit nested.jsonl -o n": "body.text, body.lang. Name one of them with --text.",
+    "fit t.csv --text stars -k 2 -o n": "no words to count in 20 texts",
+    "fit t.csv --sheet 1 -o n": "has no sheets. Leave --sheet out",
+    "fit t.csv -k 2 -m structural -o n": "needs --prevalence or --content",
+    "fit t.csv -k 2 -m rtm -o n": "The model rtm needs --links",
+    "fit t.csv -k 2 -m slda -o n": "Name the column of the labels with --label",
+    "fit t.csv -k 2 -m dynamic --time stars --min-df 0 -o texts.txt": "is a file",
+    "fit t.csv -k 2 --stop-words klingon -o n": "is not a language with stop words",
+    "fit t.csv -k 2 --stem klingon -o n": "is not a language that can be stemmed",
+    "fit t.csv -k 2 --from pdf -o n": "the format 'pdf' is not known here. Give one",
+    "fit t.csv -k 2 --encoding utf-99 -o n": "the encoding 'utf-99' is not known",
+    "fit t.csv -k 2 --max-df 200% -o n": "or a share of them, such as 0.5",
+    "fit t.csv -k 2 --min-df 19 --max-df 2 -o n": "Lower --min-df or raise --max-df",
+    "fit t.csv -k 2 --ngram 2 -o n": "Possible options: --from, --graph, --ngrams",
+    "fit a.txt b.txt c.txt d.txt e.txt -k 2 -o n": "(b.txt c.txt d.txt …). Put several",
+    "fit m -k 2 -o n": "the folder m has no .txt files",
+    "choose-k texts.txt -k 2 3 4": "separate values by commas",
+    "compare t.csv --models lda plsa": "separate values by commas",
+    "edit m --merge 0-1 -o e": "several separated by commas: 1,4",
+    "edit m --apply nowhere.json -o e": "there is no file nowhere.json",
+    "edit m --apply t.csv -o e": "is not valid JSON",
+    "effects m t.csv --formula 'topic0 ~ party'": "begin the formula with ~",
+    "effects m t.csv --formula '~ Party'": "did you mean 'party'?",
+    "effects m t.csv --formula '~ s(party)'": "Write dates like 2001-05-03",
+    "effects m t.csv --formula '~ party' --adjust all": "Give 'holm', 'fdr' or None",
+    "effects m t.csv --formula '~ party' --cluster who": "no column 'who' for cluster",
+    "effects m odd.csv --formula '~ the party'": "into backquotes: `the party`",
+    "effects m t.csv --sheet 2 --formula '~ party'": "has no sheets. Leave --sheet",
+    "effects m t.csv --formula '~ party' --report x.pdf": "Give a name with .html",
+    "transform t.csv m": "give the folder of a saved model",
+    "topics t.csv": "give the folder of a saved model",
+    "search m red fox": "write words with spaces in quotes",
+    "info folder": "it has no model.safetensors",
+    "classify c t.csv --train --label text": "'text' is the column of the text",
+    "label t.csv": "Missing argument 'LABELS'",
 }
 COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
 TEXTS = ["red fox wood", "fox in the red wood", "blue fish sea", "fish in a sea"] * 5
@@ -340,6 +379,8 @@ def place(tmp_path_factory):
         "links.txt": "0 99\n",
         "seeds.txt": "space orbit moon\n",
         "few.csv": "party\na\n",
+        "odd.csv": "the party\n" + "a\nb\n" * 10,
+        "nested.jsonl": '{"body": {"text": "a fox", "lang": "en"}}\n' * 3,
         "bad.npy": "no",
     }
     for name, text in files.items():
@@ -349,6 +390,8 @@ def place(tmp_path_factory):
     (folder / "page.pdf").write_bytes(b"%PDF-1.4 \xff\xfe")
     np.save(folder / "v3.npy", np.zeros((3, 4)))
     (folder / "folder").mkdir()
+    (folder / "shots").mkdir()
+    (folder / "shots" / "page.html").write_text("<p>a red fox")
     Topics(2, min_df=1).fit(TEXTS).save(folder / "m")
     return folder
 
@@ -375,5 +418,13 @@ def test_topics_answer_a_mistake(call, place):
         eval(f"topics.{call}", names)
 
 
+def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("a red fox in the wood")
+    (tmp_path / "page.html").write_text("<p>a blue fish")
+    with pytest.warns(DataWarning, match=r"1 file is left out of .* \(1 \.html; first"):
+        read_texts(tmp_path)
+
+
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 120
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 160

@@ -269,7 +269,9 @@ def apply_edits(
             model = _apply(model, dict(edit), X)
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise DataError(f"Edit {number} ({_in_words(edit)}): {reason}") from error
+            raise DataError(
+                f"Edit {number} ({edit_in_words(edit)}): {reason}"
+            ) from error
     return model
 
 
@@ -327,8 +329,10 @@ def edits_of(log: Any, model: Any, source: str = "the log") -> list[dict[str, An
     return [dict(edit) for edit in edits]
 
 
-def _in_words(edit: Mapping[str, Any]) -> str:
+def edit_in_words(edit: Mapping[str, Any]) -> str:
     """Return an edit as a person would say it: merge 3, 99."""
+    if edit.get("action") == "renumber":
+        return "number the topics anew"
     values = [edit[name] for name in edit if name != "action"]
     parts = [
         ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -85,6 +85,16 @@ def test_perplexity_is_of_the_same_counts_or_none(corpus):
     assert known == {"LDA": True, "LDA^c": False, "MedLDA": False, "FSTM": True}
 
 
+def test_a_word_cache_is_for_all_models_but_the_one_that_has_repetitions(corpus):
+    names, size = ["LDA", "BurstyLDA"], {"n_components": 3}
+    X = sparse.csr_matrix(corpus.counts)
+    plain = compare(X, names, **size).scores
+    cached = compare(X, names, cache=0.5, **size).scores
+    assert cached[0].perplexity != plain[0].perplexity
+    assert cached[1].perplexity == plain[1].perplexity
+    assert cached[0].coherence == plain[0].coherence
+
+
 def test_compare_without_labels(corpus):
     found = compare(sparse.csr_matrix(corpus.counts), ["PLSA", "LDA"], n_components=3)
     columns = ["perplexity", "coherence", "diversity", "copies", "stability"]
@@ -419,6 +429,8 @@ def test_selection_leaves_the_model_alone(corpus):
         (lambda X: select_n_components(PLSA(), X, [2], [-1] * 60), "no known label"),
         (lambda X: select_n_components(TwoPhase(), X, [2]), r"TwoPhase\(FSTM\(\)\)"),
         (lambda X: compare(X, time_budget=0), "time_budget=0"),
+        (lambda X: compare(X, cache="much"), "cache='much'; give a weight"),
+        (lambda X: compare(X, cache=2), "cache=2; give a weight from 0 to 1"),
         (lambda X: compare(X, ["k-means"]), "no model 'k-means'"),
         (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
         (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),

@@ -85,3 +85,7 @@ def test_numbers_that_are_none(cli, check_error, many, numbers):
 
 def test_more_topics_than_documents(cli, check_error, many):
     check_error(cli("choose-k", many, "-k", "10,900", *OPTIONS), "900 topics are more")
+
+
+def test_a_picture_of_no_kind_is_refused_before_the_fits(cli, many, check_error):
+    check_error(cli("choose-k", many, "--plot", "k.txt", *OPTIONS), ".svg or .pdf")

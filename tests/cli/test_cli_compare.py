@@ -80,6 +80,15 @@ def test_no_picture_without_matplotlib_is_said(cli, folder, tmp_path, monkeypatc
     assert not file.exists()
 
 
+def test_a_word_cache(cli, folder, check_error):
+    arguments = ("compare", folder, "-m", "plsa", *SMALL, "--quiet")
+    plain, cached = (cli(*arguments, *more) for more in ((), ("--cache", 0.5)))
+    assert plain.exit_code == cached.exit_code == 0, cached.output
+    assert plain.stdout != cached.stdout
+    result = cli(*arguments, "--cache", "much")
+    check_error(result, "cache='much'; give a weight")
+
+
 def test_errors(cli, check_error, folder, write_counts, tmp_path):
     check_error(cli("compare", folder, "-m", "ldb"), "Did you mean lda")
     check_error(cli("compare", folder, "--plot", "x.txt"), ".svg or .pdf")

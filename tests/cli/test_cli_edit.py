@@ -156,7 +156,7 @@ def test_info(cli, four, tmp_path):
     cli("edit", four, "-o", tmp_path / "new", "--rename", "2=kept one")
     shown = cli("info", tmp_path / "new")
     assert shown.exit_code == 0, shown.stderr
-    for part in ("LDA, 4 topics", "6 documents", "rename: topic 2, name kept one"):
+    for part in ("LDA, 4 topics", "6 documents", "Edit     rename 2 kept one\n"):
         assert part in shown.stdout
     facts = json.loads(cli("info", tmp_path / "new", "--json").stdout)
     assert facts["settings"]["n_components"] == 4
@@ -184,9 +184,9 @@ def test_info_of_a_stream(cli, tmp_path):
 
 def test_what_was_done_is_said_in_words(cli, four, tmp_path):
     result = cli("edit", four, "-o", tmp_path / "one", "--merge", "0,1,2,3")
-    assert "Edited   1 edit, now 1 topic\n" in result.stdout
+    assert "Edited   1 edit, now 1 topic, numbered anew: 0 to 0\n" in result.stdout
     shown = cli("info", tmp_path / "one").stdout
-    assert "Edit     merge: topics [0, 1, 2, 3]\n" in shown
+    assert "Edit     merge 0, 1, 2, 3\nEdit     number the topics anew\n" in shown
     assert " kB, topicfold" in shown
 
 

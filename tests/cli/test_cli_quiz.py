@@ -112,3 +112,10 @@ def test_a_sheet_for_raters_and_its_score(cli, model, tmp_path):
         in both.stderr
     )
     assert "there is no file" in cli("quiz", model, "--score", tmp_path / "no").stderr
+
+
+def test_a_sheet_without_answers(cli, model, tmp_path):
+    cli("quiz", model, "--sheet", tmp_path / "ann.csv")
+    scored = cli("quiz", model, "--score", tmp_path / "ann.csv")
+    assert scored.exit_code == 0, scored.stderr
+    assert scored.stdout.count("no question was answered") == 2

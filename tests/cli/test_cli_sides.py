@@ -245,6 +245,9 @@ def test_prevalence_by_formula(fitted, cli, table, tmp_path, check_error):
     assert model.formula == "~ C(year) * stars"
     assert model.prevalence_names_[-1] == "year=2000:stars"
     done = cli("transform", tmp_path / "m", table, "--prevalence", model.formula)
+    assert "the fit had" not in done.stderr
+    plain = cli("transform", tmp_path / "m", table)
+    assert "note: the fit had --prevalence. Give it here too" in plain.stderr
     assert done.exit_code == 0, done.output
     options = ("fit", table, "-o", tmp_path / "n", "-k", 2)
     for flags, said in (

@@ -52,6 +52,19 @@ def test_texts_are_encoded_in_fit_and_later(fitted, texts):
     assert not hasattr(given.model_, "encoder_")
 
 
+def test_another_encoder_than_that_of_the_fit_is_warned_of(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    same = Encoder()
+    with pytest.warns(DataWarning, match=r"than that of the fit, by toy/encoder: new"):
+        Topics.load(
+            tmp_path / "model", encoder=lambda texts: [[-1.0, 0.5]] * len(texts)
+        )
+    with pytest.warns(DataWarning, match="Give the encoder of the fit"):
+        Topics.load(tmp_path / "model", encoder=lambda texts: [[1.0]] * len(texts))
+    Topics.load(tmp_path / "model", encoder=same)  # a warning would be an error
+    assert same.asked == 1
+
+
 def test_the_name_of_the_encoder_is_kept_and_said(fitted, tmp_path):
     expected = fitted.transform(["tide"])
     fitted.save(tmp_path / "model")

@@ -40,6 +40,7 @@ from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
+from topicfold.infer.fold_in import check_cache
 from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
@@ -254,6 +255,7 @@ def compare(
     results: Any = None,
     on_progress: Progress | None = None,
     embeddings: Any = None,
+    cache: float | str | None = None,
 ) -> Comparison:
     """Fit several models to a corpus and recommend one.
 
@@ -287,6 +289,10 @@ def compare(
         Called with (model, models done, models in all, seconds of the model).
     embeddings : array-like of shape (n_documents, n_dimensions), optional
         Vectors of the documents; models that cannot use them learn from words alone.
+    cache : float, "learned" or None, default=None
+        Weight of a word cache in the perplexity of all models, as in their
+        `perplexity`. Use it to compare BurstyLDA, which allows for repetitions, with
+        other models.
 
     Examples
     --------
@@ -301,6 +307,7 @@ def compare(
     began = time.monotonic()
     if not time_budget > 0:
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
+    check_cache(cache)
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
     rows = None if embeddings is None else check_embeddings(embeddings, X.shape[0])
@@ -314,6 +321,7 @@ def compare(
         "data": data_fingerprint(X, *(a for a in (y, train, rows) if a is not None)),
         "n_jobs": n_jobs,
         "n_components": check_sizes(k, "n_components")[0],
+        **({} if cache is None else {"cache": cache}),
     }
     store = ScoreFile(results)
     scores = []
@@ -348,7 +356,12 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
     model, seconds = _fit(candidate, X[train], labels, run, run["seed"], known)
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
-        scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        scores |= topic_scores(
+            *(model, X[train], X[~train]),
+            n_words=10,
+            n_diverse=25,
+            cache=run.get("cache"),
+        )
         if not _learned_all(model, X[train]):
             scores["perplexity"] = np.nan
         scores["copies"] = _copies(topics_of(model))
@@ -705,8 +718,8 @@ def _expected_seconds(data: Any, run: Run) -> float:
     """
     X, y, train, embeddings = data
     rows = np.flatnonzero(train)
-    judged = len(rows) > 2 * _PILOT
-    n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
+    timed = len(rows) > 2 * _PILOT
+    n_few = min(_PILOT if timed else _TO_COMPILE, len(rows))
     few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
     known = None if embeddings is None else embeddings[few]
     labels = None if y is None else y[few]
@@ -718,12 +731,12 @@ def _expected_seconds(data: Any, run: Run) -> float:
         small["n_components"] = max(1, min(run["n_components"], n_few // 3))
     try:
         with quiet():
-            for _ in range(2 if judged else 1):
+            for _ in range(2 if timed else 1):
                 _, seconds = _fit(candidate, X[few], labels, small, 0, known)
     except Exception:
         logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong
-    if not judged:
+    if not timed:
         return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
     fits = 2 if y is None and has_topics(candidate) else 1

@@ -89,7 +89,13 @@ ENOUGH = 100
 
 
 def topic_scores(
-    model: Any, train: Any, test: Any, *, n_words: int, n_diverse: int
+    model: Any,
+    train: Any,
+    test: Any,
+    *,
+    n_words: int,
+    n_diverse: int,
+    cache: float | str | None = None,
 ) -> dict[str, float]:
     """Return coherence and perplexity on `test`, and diversity; NaN if none.
 
@@ -109,7 +115,9 @@ def topic_scores(
             scores["coherence"] = float(np.nanmean(coherence))
     scores["diversity"] = topic_diversity(topics, min(n_diverse, n_terms))
     if hasattr(model, "perplexity") and test.nnz:
-        scores["perplexity"] = float(model.perplexity(test))
+        # BurstyLDA has the repetitions in it.
+        beside = {} if getattr(model, "_repeats_words", False) else {"cache": cache}
+        scores["perplexity"] = float(model.perplexity(test, **beside))
     return scores
 
 

@@ -40,9 +40,9 @@ from topicfold.classify.few_labels import (
     choose_recipe,
     decisions,
     default_topics,
-    judged,
     most_telling,
     probabilities,
+    rated,
     smoothed,
     teach,
     weighted_share,
@@ -61,7 +61,7 @@ from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
 from topicfold.models.manifold import GraphPLSA
 from topicfold.models.side_by_side import SideBySide
-from topicfold.models.two_phase import TwoPhase, deal_documents
+from topicfold.models.two_phase import TwoPhase, split_documents
 from topicfold.topic_data import TopicData
 
 __all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
@@ -187,10 +187,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     model_: Any
     classifier_: Any
     classes_: NDArray[Any]
-    lsi_: Any
-    neighbor_shares_: Array | None
-    word_weights_: Array | None
-    word_intercepts_: Array | None
+    lsi_: Any = None
+    neighbor_shares_: Array | None = None
+    word_weights_: Array | None = None
+    word_intercepts_: Array | None = None
+    temperature_: float = 1.0
+    n_checked_: int = 0
+    n_embeddings_: int = 0
     _training: tuple[Array | Rows, NDArray[np.int64], Array]
     model: Any
     classifier: Any
@@ -243,12 +246,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,)
-            One label per document.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            As in `fit`.
         cv : int, default=5
             Parts into which the labelled documents are split, at least 2. Topics that
             use labels are fitted once more for each.
@@ -355,7 +352,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             alone = plain.fit(X).models_
             views = views._replace(plain=Roots([start.doc_topics_ for start in alone]))
         if cv:
-            parts = deal_documents(codes, cv)
+            parts = split_documents(codes, cv)
             recipe, found = choose_recipe(recipes, views, codes, parts)
         self._set_recipe(recipe)
         if recipe.plain:
@@ -363,7 +360,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         features, views = recipe.of(views)
         rule = teach(features, codes, views.graph)
         n_classes = len(self.classes_)
-        values, shares, by_words = judged(rule, features, codes, n_classes, views)
+        values, shares, by_words = rated(rule, features, codes, n_classes, views)
         if views.graph is not None and self.model_.sees_neighbors:
             self.neighbor_shares_ = shares
         if by_words is not None:
@@ -419,7 +416,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         In the latter the topics have not seen the labels of the documents.
         """
         model = self.model_
-        parts = deal_documents(codes, cv) if cv else codes[:0]
+        parts = split_documents(codes, cv) if cv else codes[:0]
         numbers = range(int(parts.max(initial=-1)) + 1)
         if isinstance(model, TwoPhase):
             twins: Any = ()
@@ -529,7 +526,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
         """Return unit rows of latent directions, beside those of the embeddings."""
         blocks = [] if given is None else [given]
-        if getattr(self, "lsi_", None) is not None:
+        if self.lsi_ is not None:
             found = self.lsi_.transform(_unit_logs(X))
             blocks.insert(0, normalize(found, copy=False))
         if len(blocks) == 1:
@@ -543,11 +540,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return normalize(logs, copy=False)
 
     def _word_rule(self) -> WordRule | None:
-        weights = getattr(self, "word_weights_", None)
-        intercepts = getattr(self, "word_intercepts_", None)
-        if weights is None or intercepts is None:
+        if self.word_weights_ is None or self.word_intercepts_ is None:
             return None
-        return WordRule(weights, intercepts)
+        return WordRule(self.word_weights_, self.word_intercepts_)
 
     def _embedded(
         self, embeddings: Any, n_documents: int, *, reset: bool = False
@@ -559,11 +554,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         width = 0 if rows is None else rows.shape[1]
         if reset:
             self.n_embeddings_ = width
-        expected = getattr(self, "n_embeddings_", 0)
-        if width != expected:
+        if width != self.n_embeddings_:
             raise DataError(
-                f"embeddings have {width} dimensions, but in fit they had {expected}. "
-                "Give fit and predict embeddings of the same source, or none."
+                f"embeddings have {width} dimensions, but in fit they had "
+                f"{self.n_embeddings_}. Give fit and predict embeddings of the same "
+                "source, or none."
             )
         if rows is not None and len(rows) != n_documents:
             raise DataError(
@@ -591,7 +586,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             directions = self._directions(X, given)
         return recipe.features(np.sqrt(theta), directions), edges
 
-    def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
+    def _rated(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
         """Return features of documents, and values of which the largest decides."""
         check_is_fitted(self, "classifier_")
         X = check_documents(self, X, reset=False, allow_empty=True)
@@ -599,9 +594,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         values, by_words = self._values(self.classifier_, features), self._word_rule()
         if by_words is not None:
             values = values + by_words.values(self._words(X))
-        shares = getattr(self, "neighbor_shares_", None)
-        if shares is not None and edges is not None:
-            values = smoothed(probabilities(values, 1.0), edges, shares)
+        if self.neighbor_shares_ is not None and edges is not None:
+            known = probabilities(values, 1.0)
+            values = smoothed(known, edges, self.neighbor_shares_)
         return features, values
 
     def _named(self, features: Array | Rows, values: Array) -> NDArray[Any]:
@@ -629,16 +624,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return np.where(sure, labels, unknown)
 
     def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
-        """Return the class of each document.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
-        return self._named(*self._judged(X, embeddings))
+        """Return the class of each document."""
+        return self._named(*self._rated(X, embeddings))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, embeddings: Any = None
@@ -647,14 +634,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         y : array-like of shape (n_documents,)
             The classes; documents whose class is unknown are left out.
         sample_weight : array-like of shape (n_documents,) or None
             Weights of the documents.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
         """
         found = self.predict(X, embeddings=embeddings)
         return share_right(y, found, self.unknown_label, sample_weight)
@@ -663,36 +646,21 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:
         """Return the probability of each class, calibrated on hidden labels.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
             Rows sum to 1; columns in the order of `classes_`.
         """
-        return self._probabilities(self._judged(X, embeddings)[1])
+        return self._probabilities(self._rated(X, embeddings)[1])
 
     def _probabilities(self, values: Array) -> Array:
-        return probabilities(values, getattr(self, "temperature_", 1.0))
+        return probabilities(values, self.temperature_)
 
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
-        """Return the classifier's confidence in each class, its neighbours' included.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
-        features, values = self._judged(X, embeddings)
-        if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
+        """Return the confidence in each class, that of the neighbours included."""
+        features, values = self._rated(X, embeddings)
+        if self.neighbor_shares_ is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)
             return plain
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
@@ -722,11 +690,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     @property
     def accuracy_(self) -> Accuracy | None:
         """Measured on labelled documents without their labels."""
-        n = getattr(self, "n_checked_", 0)
-        if not n:
+        if not self.n_checked_:
             return None
         interval = wilson_interval(self.share_right_, self.n_effective_)
-        return Accuracy(self.share_right_, *interval, n)
+        return Accuracy(self.share_right_, *interval, self.n_checked_)
 
     def explain(
         self, document: Any, n: int = 5, *, embeddings: Any = None
@@ -758,7 +725,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         X = self._one_document(document)
-        features, values = self._judged(X, embeddings)
+        features, values = self._rated(X, embeddings)
         near = {}
         if getattr(self.model_, "sees_embeddings", False):
             near = {"embeddings": embeddings}
@@ -825,11 +792,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         saved.check(self, {}, partial=True)
         if not _at_least_zero(self.abstain) or not isinstance(self.n_jobs, int | None):
             raise ValueError("abstain or n_jobs is not a number")
-        n_embeddings = getattr(self, "n_embeddings_", 0)
         recipe = self._recipe
         width = len(model.components_) if recipe.topics else 0
         if recipe.directions:
-            width += n_embeddings + (0 if lsi is None else len(lsi.components_))
+            width += 0 if lsi is None else len(lsi.components_)
+            width += self.n_embeddings_
         if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != width:
             raise ValueError("its topics and its rule do not match")
         if (

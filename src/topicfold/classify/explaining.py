@@ -181,7 +181,7 @@ def linear_part(rule: Any, label: Any) -> tuple[Array, float]:
 
 def _by_directions(classifier: Any, X: sparse.csr_matrix, slope: Array) -> Array:
     """Return what each word of a document adds through latent directions."""
-    lsi, scale = getattr(classifier, "lsi_", None), classifier._recipe.directions
+    lsi, scale = classifier.lsi_, classifier._recipe.directions
     if lsi is None or not scale or not X.nnz:
         return np.zeros(X.nnz)
     weights = np.log1p(X.data) * lsi.term_weights_[X.indices]

@@ -39,7 +39,7 @@ SURE_SHARE = 0.3  # of the documents of a class that the rule learns from, at mo
 SURE_MOST, SURE_TOTAL = 100, 1000  # … and documents of a class, and of all classes
 SMOOTHING, SMOOTHINGS = 0.5, 2  # the neighbours' share in a probability; how often
 COMMON_WORDS = 0.5  # the corpus's share in the words of a class
-BLOCK = 10_000  # documents judged at once
+BLOCK = 10_000  # documents rated at once
 WORD_ROUNDS = 2  # how often naive Bayes learns from what it helped to find
 
 
@@ -223,7 +223,7 @@ class WordRule(NamedTuple):
         return said
 
 
-def judged(
+def rated(
     rule: Any, features: Array | Rows, codes: Codes, n_classes: int, views: Views
 ) -> tuple[Array, Array, WordRule | None]:
     """Return values (D, C), probabilities with known labels, and the rule of words.
@@ -401,7 +401,7 @@ def _hidden_values(
         if len(left) < 2 or not len(rows):
             continue
         rule = teach(features, seen, views.graph)
-        found = judged(rule, features, seen, n_classes, views)[0]
+        found = rated(rule, features, seen, n_classes, views)[0]
         values[rows] = found[rows]
         said.append(found[codes < 0].argmax(axis=1))
     return values, said

@@ -69,8 +69,9 @@ def choose_k(
     sizes = _numbers(given.topics) if given.topics else None
     # Fits run in parallel, each on one thread.
     estimator = make_model(given.model, {"random_state": given.seed, "n_jobs": 1})
+    flags.check_picture(given.plot)  # before the work
     if given.plot is not None:
-        load_figure()  # before the work
+        load_figure()
     corpus, _ = inputs.read_in_memory(source, options, quiet=given.quiet)
     entry = find_model(given.model)
     if not given.quiet:

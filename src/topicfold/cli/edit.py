@@ -104,7 +104,10 @@ def edit(
             raise
         raise CommandError(f"{given.apply}: {error}") from error
     n_topics = counted(len(edited.components_), "topic")
-    fact = ("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
+    done = f"{counted(len(edits), 'edit')}, now {n_topics}"
+    if any(edit["action"] in ("merge", "drop") for edit in edits):
+        done += f", numbered anew: 0 to {len(edited.components_) - 1}"
+    fact = ("Edited", done)
     save_and_report(dataclasses.replace(saved, model=edited), given.output, fact)
 
 
@@ -164,5 +167,8 @@ def _name(text: str) -> dict[str, Any]:
 
 def _topic(text: str) -> int:
     if not text.strip().isdecimal():
-        raise CommandError(f"{text.strip()!r} is not the number of a topic.")
+        raise CommandError(
+            f"{text.strip()!r} is not the number of a topic. Give numbers, several "
+            "separated by commas: 1,4."
+        )
     return int(text)

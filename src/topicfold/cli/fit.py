@@ -332,6 +332,11 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError(
             f"The model {entry.name} needs --{needed}: see topicfold fit --help."
         )
+    if entry.name == "structural" and not (sides.prevalence or sides.content):
+        raise CommandError(
+            "The model structural needs --prevalence or --content; without them it is "
+            "correlated."
+        )
     if entry.name == "seeded" and seeds is None:
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 

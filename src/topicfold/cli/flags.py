@@ -12,6 +12,8 @@ from typing import Annotated, Any, Self, get_type_hints
 
 import typer
 
+from topicfold.cli.console import CommandError
+
 _STDIN = Path("/dev/stdin")
 
 
@@ -105,6 +107,12 @@ def listed(given: list[str] | None) -> list[str]:
     """Return the names of a flag that may be repeated and take a comma list."""
     names = (name.strip() for text in given or () for name in text.split(","))
     return [name for name in names if name]
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a name of a picture, if there is one, whose end says no kind."""
+    if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise CommandError(f"--plot is {path}. Give a name with .png, .svg or .pdf.")
 
 
 def _named(source: str) -> str:

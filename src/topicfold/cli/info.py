@@ -66,9 +66,10 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
         line = _left_out_line(facts["text"].get("left_out"))
         if line:
             show_fact("Left out", line)
+    from topicfold.editing import edit_in_words
+
     for edit in facts["edits"]:
-        rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
-        show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
+        show_fact("Edit", one_line(edit_in_words(edit)))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
 
 

@@ -301,6 +301,10 @@ def _span_of(times: list[str] | None) -> str:
     first, last = known.min(), known.max()
     if when.dtype.kind == "f":
         first, last = f"{first:g}", f"{last:g}"
+    else:  # hours say nothing of a span of days
+        days = known.astype("datetime64[D]")
+        if known.dtype > days.dtype and days.max() > days.min():
+            first, last = days.min(), days.max()
     return f" ({first} to {last})"
 
 

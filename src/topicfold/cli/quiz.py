@@ -140,8 +140,10 @@ def _show_raters(
     raters = [read_intrusion_sheet(questions, file) for file in files]
     for file, answers in zip(files, raters, strict=True):
         own = score_intrusion(questions, answers)
-        found = f"{round(own.precision * own.n_answered)} of {own.n_answered} found"
-        show_fact(file.stem, found if own.n_answered else "no question was answered")
+        found = "no question was answered"
+        if own.n_answered:
+            found = f"{_found(own)} of {own.n_answered} found"
+        show_fact(file.stem, found)
     if len(raters) > 1:
         agreement = rater_agreement(questions, raters)
         show_fact("Agreement", f"kappa {agreement:.2f} between {len(raters)} raters")
@@ -172,7 +174,7 @@ def _ask(n_choices: int) -> int | str:
     """Return the place of the answer from 0, ``"s"`` or ``"q"``; the end is q."""
     while True:
         try:
-            text = input(f"1 to {n_choices}, s, q: ").strip().lower()
+            text = input(f"1 to {n_choices}, s to skip, q to end: ").strip().lower()
         except EOFError:
             return "q"
         if text in ("s", "q"):
@@ -181,16 +183,19 @@ def _ask(n_choices: int) -> int | str:
             return int(text) - 1
 
 
+def _found(score: IntrusionScore) -> int:
+    return round(score.precision * score.n_answered)
+
+
 def _show_score(score: IntrusionScore, data: TopicData, kind: Kind) -> None:
     stdout_console().print()
     if not score.n_answered:
         show_fact("Score", "no question was answered")
         return
-    hits = round(score.precision * score.n_answered)
     show_fact(
         "Score",
-        f"{hits} of {score.n_answered} found ({score.precision:.0%}); guessing would "
-        f"find {score.chance:.0%}",
+        f"{_found(score)} of {score.n_answered} found ({score.precision:.0%}); "
+        f"guessing would find {score.chance:.0%}",
     )
     missed = sorted(topic for topic, share in score.by_subject.items() if share <= 0.5)
     if missed and kind is Kind.words:

@@ -144,6 +144,8 @@ def check_report_file(file: Path) -> None:
 
     if file.is_dir():
         raise CommandError(f"{file} is a folder. Give the name of a file for --output.")
+    if file.suffix.lower() not in ("", ".html", ".htm"):
+        raise CommandError(f"{file} would be a page of HTML. Give a name with .html.")
     if file.is_file() and not is_report(file):
         raise CommandError(
             f"{file} exists and is not a report of topicfold. Choose another name."

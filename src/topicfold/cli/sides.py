@@ -227,6 +227,8 @@ def file_text(path: Path) -> str:
     """
     from topicfold.corpus.lines import read_whole
 
+    if not path.exists():
+        raise CommandError(f"there is no file {path}.")
     try:
         text, guessed = read_whole(path)
     except DataError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import CommandError
+from topicfold.cli.console import CommandError, tell
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.sides import (
     SideOptions,
@@ -101,6 +101,13 @@ def transform(
                 "out here too."
             )
         known["embeddings"] = read_embeddings(given.embeddings, source, counts.shape[0])
+    unused = [f"--{name}" for name in _of_new_documents(saved.model) - {*known}]
+    if unused:
+        tell(
+            "note",
+            f"the fit had {' and '.join(sorted(unused))}. Give it here too to use "
+            "what is known of new documents; without, they are taken as the mean ones.",
+        )
     mixtures = saved.model.transform(counts, **known)
     names = found.ids or [str(row) for row in range(len(mixtures))]
     columns = topic_columns(
@@ -111,6 +118,16 @@ def transform(
         _write_csv(sys.stdout, *table)
     else:
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
+
+
+def _of_new_documents(model: Any) -> set[str]:
+    """Return what the fit learned from that new documents may have, too."""
+    names = {side.keyword for side in getattr(model, "sides_", ()) if side.known_later}
+    if len(getattr(model, "prevalence_names_", ())) > 1:
+        names.add("prevalence")
+    if getattr(model, "content_groups_", ()):
+        names.add("content")
+    return names & {"prevalence", "content", "features"}
 
 
 def _read(

@@ -430,13 +430,13 @@ def warn_empty(X: sparse.csr_matrix) -> None:
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
-            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
+            empty_sentence(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
             EmptyDocumentWarning,
             stacklevel=level_of_caller(),
         )
 
 
-def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
+def empty_sentence(empty: Sequence[int], n_documents: int, instead: str) -> str:
     """Return the sentence about documents that have no word, and what they get."""
     if len(empty) == 1:
         told = f"has no word (row {empty[0]}); it gets"

@@ -437,7 +437,7 @@ def check_format(kind: str, known: tuple[str, ...]) -> None:
     near = difflib.get_close_matches(kind, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise DataError(
-        f"format={kind!r} is not known here.{hint} Give one of {', '.join(known)}."
+        f"the format {kind!r} is not known here.{hint} Give one of {', '.join(known)}."
     )
 
 

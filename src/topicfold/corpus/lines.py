@@ -76,12 +76,14 @@ class BadLines:
         self.count = 0
         self.first = ""
 
-    def report(self, number: int | str, reason: str) -> None:
-        """Raise for a bad line, or note that it is left out."""
+    def report(self, number: int | str, reason: str, *, usual: bool = False) -> None:
+        """Raise for a bad line, or note that it is left out; if all are likely to be
+        as bad, leaving them out is no advice.
+        """
         if not self.skip:
+            advice = f" To leave such {self._units()} out: skip_bad_lines=True."
             raise DataError(
-                f"{self.path}, {self.unit} {number}: {reason} To leave such "
-                f"{self._units()} out: skip_bad_lines=True."
+                f"{self.path}, {self.unit} {number}: {reason}{'' if usual else advice}"
             )
         if not self.count:
             self.first = f"{self.unit} {number}: {reason}"

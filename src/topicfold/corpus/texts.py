@@ -15,6 +15,7 @@ import json
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -255,7 +256,7 @@ def _source(
             f"{path} has no columns, so {named} has no meaning. Leave it out."
         )
     if sheet is not None and kind != "xlsx":
-        raise DataError(f"{path} has no sheets. Leave sheet out.")
+        raise DataError(f"{path} has no sheets. Leave sheet='...' out.")
     if kind in ("parquet", "xlsx") and encoding is not None:
         raise DataError(f"{path}: .{kind} files have no encoding. Leave it out.")
     unit = {"files": "file", "parquet": "row", "json": "entry", "xlsx": "row"}
@@ -423,7 +424,18 @@ def _file_documents(source: Source) -> Iterator[Document]:
     """Yield every text file of a folder; sub-folders are labels, paths are ids."""
     if source.encoding is not None:
         check_encoding(source.encoding)
-    files = _text_files(source.path)
+    files, others = _text_files(source.path)
+    if others:
+        kinds = Counter(Path(name).suffix.lower() or "no suffix" for name in others)
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(3))
+        are = "files are" if len(others) > 1 else "file is"
+        warnings.warn(
+            f"{len(others):,} {are} left out of {source.path} ({counts}; first: "
+            f"{others[0]}): of a folder, only .txt files are read. Export the others "
+            "as text if they are documents.",
+            DataWarning,
+            stacklevel=2,
+        )
     guessed: list[str] = []
     for place, (name, file) in enumerate(files, start=1):
         try:
@@ -444,8 +456,10 @@ def _file_documents(source: Source) -> Iterator[Document]:
         )
 
 
-def _text_files(folder: Path) -> list[tuple[str, Path]]:
-    """Return relative name and path of the documents in a folder, sorted by name."""
+def _text_files(folder: Path) -> tuple[list[tuple[str, Path]], list[str]]:
+    """Return relative name and path of the documents in a folder, sorted by name, and
+    the names of other files that somebody may have meant.
+    """
     try:
         every = sorted(
             (file.relative_to(folder).as_posix(), file)
@@ -458,8 +472,11 @@ def _text_files(folder: Path) -> list[tuple[str, Path]]:
     # Old collections, such as 20 Newsgroups, have files without any suffix.
     for suffixes in ((".txt", ".text"), ("",)):
         files = [(n, f) for n, f in shown if plain_suffix(f) in suffixes]
+        if files and suffixes[0]:
+            chosen = {name for name, _ in files}
+            return files, [name for name, _ in shown if name not in chosen]
         if files:
-            return files
+            return files, []
     raise DataError(
         f"the folder {folder} has no .txt files. Put one document into each, in "
         "sub-folders if they have labels."

@@ -28,6 +28,7 @@ from topicfold.effects.regression import (
 )
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
+from topicfold.known import taken_by
 from topicfold.phi.slices import numbered
 
 Floats = NDArray[np.float64]
@@ -174,8 +175,20 @@ def effects_of(
         *_notes(pooled.n_draws, given, method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
+        *_taught(chosen),
     )
     return Effects(replace(design, notes=notes), outcomes, pooled)
+
+
+def _taught(source: Source) -> Iterator[str]:
+    """Say that topics were learned from what may be a covariate now."""
+    own = not source.given and source.topic_draws is None
+    responses = taken_by(source.model) & {"response", "labels"}
+    if own and (responses or hasattr(source.model, "classes_")):
+        yield (
+            "The topics were learned from a response or labels of these documents: "
+            "effects of it are larger here than elsewhere. Use split_sample."
+        )
 
 
 def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
@@ -305,10 +318,10 @@ def _notes(
         )
         return
     origin = {
-        "joint": f"Unbiased shares in {n_draws} draws of the topics.",
-        "fixed": "Unbiased shares; the topics are treated as known.",
-        "bootstrap": f"Unbiased shares in the topics of {n_draws} refits on bootstrap "
-        "samples.",
+        "joint": f"Intervals allow for noise in mixtures and topics ({n_draws} draws).",
+        "fixed": "Intervals allow for noise in mixtures; topics are taken as known.",
+        "bootstrap": "Intervals allow for noise in mixtures and topics "
+        f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
         "which does not use the covariates: effects may be attenuated.",
     }

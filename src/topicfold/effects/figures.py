@@ -66,6 +66,7 @@ def effect_points(
             order = np.argsort([row["estimate"] for row in own], kind="stable")
             names = [_name(own[place]) for place in order]
             axes.set_yticks(range(n), names, fontsize=8)
+            axes.set_ylim(-0.6, n - 0.4)  # no point on the edge
         for height, place in enumerate(order.tolist()):
             _point(axes, own[place], height)
         axes.axvline(0, color=MUTED, linewidth=0.8)

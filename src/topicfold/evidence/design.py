@@ -168,8 +168,8 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
 
 def _is_records(data: Any) -> bool:
     """Whether features are a mapping for each document."""
-    listed = isinstance(data, list | tuple | np.ndarray)
-    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    rows = isinstance(data, list | tuple | np.ndarray)
+    return rows and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:
@@ -356,13 +356,13 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         )
 
 
-def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
+def _dependent(gram: NDArray[np.float64]) -> list[int]:
     """Return the columns that are linear combinations of earlier ones (Cholesky)."""
     left = gram.copy()
     own = np.maximum(np.diag(gram).copy(), 1e-300)
     dependent = []
     for j in range(len(gram)):
-        if left[j, j] <= tol * own[j]:
+        if left[j, j] <= 1e-9 * own[j]:
             dependent.append(j)
             continue
         row = left[j] / left[j, j]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -314,12 +314,6 @@ def _values(name: str, given: dict[str, Any]) -> Any:
         close = difflib.get_close_matches(name, given, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise DataError(
-            f"the covariates have no column {name!r}{hint}. They have "
-            f"{_listed(list(given))}."
+            f"the covariates have no column {name!r}{hint}. They have {listed(given)}."
         )
     return given[name]
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

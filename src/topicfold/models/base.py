@@ -59,9 +59,13 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
 from topicfold.engine.protocol import ranges_of
-from topicfold.exceptions import DataError, ModelFileError, SpareTopicsWarning
+from topicfold.exceptions import (
+    DataError,
+    DataWarning,
+    ModelFileError,
+    SpareTopicsWarning,
+)
 from topicfold.gibbs.tokens import check_whole
-from topicfold.graph.embedding import check_asked, embeddings_of
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
@@ -110,6 +114,42 @@ class Embedded(NamedTuple):
 
     X: Any
     embeddings: Any
+
+
+def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
+    """Return whether new documents have embeddings; say so where `fit` had others."""
+    if embeddings is not None and not fitted:
+        raise DataError(
+            f"this {type(model).__name__} was fitted without embeddings. Fit it with "
+            "them, fit(X, embeddings=...), or leave them out."
+        )
+    if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
+        warnings.warn(
+            f"This {type(model).__name__} was fitted with embeddings{made}, but these "
+            "documents have none, so their mixtures come from their words alone. Give "
+            "embeddings= for mixtures like those of the fit.",
+            DataWarning,
+            stacklevel=level_of_caller(),
+        )
+    return embeddings is not None
+
+
+def embeddings_of(model: Any) -> Any:
+    """Return the embeddings of all documents of a model; None where some have none."""
+    holder = getattr(model, "sharing_", model)
+    names = (holder, "embeddings_"), (model, "added_embeddings_")
+    parts = [getattr(owner, name) for owner, name in names if hasattr(owner, name)]
+    shapes = [part.shape for part in parts if isinstance(part, np.ndarray)]
+    n_documents = len(getattr(model, "doc_topics_", ()))
+    if not parts or [len(shape) for shape in shapes] != [2] * len(parts):
+        return None
+    if len({shape[1] for shape in shapes}) > 1:
+        return None
+    if sum(shape[0] for shape in shapes) != n_documents:
+        return None
+    return parts[0] if len(parts) == 1 else np.vstack(parts)
 
 
 class TopicModel(
@@ -513,6 +553,7 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        vocabulary=saved.or_none(saved.texts("V")),
     )
 
     def _sizes(self) -> dict[str, int]:
@@ -695,8 +736,6 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, if `fit` had them.
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -72,6 +72,7 @@ class BurstyLDA(SidedLDA):
     sides = None
     device = "cpu"
     _takes_blocks = False
+    _repeats_words: ClassVar[bool] = True
     strength: Annotated[float | None, POSITIVE]
 
     def __init__(

@@ -25,6 +25,7 @@ from topicfold.models.seeded_lda import SeededLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.parts.tables import wording_tables
+from topicfold.phi.seeds import check_vocabulary
 from topicfold.phi.time_slices import TimeSlices
 
 # Slices whose words a report shows, the first and the last among them.
@@ -169,6 +170,7 @@ class DynamicLDA(_TimedLDA):
         return super()._side(kind)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        check_vocabulary(self.vocabulary, counts.shape[1])
         side_data = self._with_times(side_data, counts.shape[0])
         side, n_topics = self._side(TimeSlices), self._asked or 0
         context = self._side_context(counts, n_topics=n_topics, fitting=True)

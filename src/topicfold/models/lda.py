@@ -115,8 +115,9 @@ class LDA(SidedModel, StreamedModel):
         ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a low
         perplexity. A token is assigned by the counts of the others: its own count is
         left out of its document's counts completely, and out of its word's counts by
-        half, or by more where half of the words have more than one token per topic
-        (with `batch_size` or `phi_step` it is kept in). ``"variational"``: mean-field
+        half, or by more where half of the words have more than one token per topic, or
+        where documents repeat words no more often than their topics say (with
+        `batch_size` or `phi_step` it is kept in). ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α. None is ``2 / n_components``, for more than 20 topics
@@ -132,15 +133,17 @@ class LDA(SidedModel, StreamedModel):
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns an asymmetric α from the
-        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, when topics are
-        also merged and split: two that are the same become one, and a mixed one becomes
-        two. Without that, large topics stay split and small ones stay joined. Σα never
-        falls and η does not change, because smaller values ruin the topics of short
-        texts. With weights that are not counts, only the shares of topics in α are
-        learned. Topics with a meaning in one of the `sides`, such as those of labels
-        and seeds, are never split or replaced. None learns them for CVB0 on a whole
-        corpus, if you give neither `phi_step` nor `doc_topic_prior`, and for online
-        variational Bayes; α does not change if a side influences the topics of
+        topics of a sample's tokens before passes 6, 12, 18, 24 and 30 (and some more
+        where topics still move and words are repeated no more often than the topics
+        say), when topics are also merged and split: two that are the same become one,
+        and a mixed one becomes two. Without that, large topics stay split and small
+        ones stay joined. Σα never falls and η does not change, because smaller values
+        ruin the topics of short texts. With weights that are not counts, only the
+        shares of topics in α are learned. Topics with a meaning in one of the `sides`,
+        such as those of labels and seeds, are never split or replaced. None learns
+        them for CVB0 on a whole corpus, if you give neither `phi_step` nor
+        `doc_topic_prior`, and for online variational Bayes; α does not change if a
+        side influences the topics of
         documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
@@ -150,8 +153,9 @@ class LDA(SidedModel, StreamedModel):
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors; words
         in more than 30 % of the documents (80 % for fewer than 10 topics) start in a
-        few separate topics or in one cluster, so that they do not dominate all topics.
-        None is ``"clusters"``, with seeds ``"neighbors"``; in `partial_fit`
+        few separate topics or in one cluster, so that they do not dominate all topics,
+        unless the documents' shares of them differ only by chance. None is
+        ``"clusters"``, with seeds ``"neighbors"``; in `partial_fit`
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
         Maximum number of iterations (passes over the corpus).

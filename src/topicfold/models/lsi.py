@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import SparseRows, check_counts, tall_product, told_empty
+from topicfold.core.counts import SparseRows, check_counts, empty_sentence, tall_product
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
@@ -393,7 +393,7 @@ def _check_documents(
     empty = np.flatnonzero(np.diff(counts.indptr) == 0)
     if len(empty):
         warnings.warn(
-            told_empty(empty.tolist(), counts.shape[0], "zero vector"),
+            empty_sentence(empty.tolist(), counts.shape[0], "zero vector"),
             EmptyDocumentWarning,
             stacklevel=3,
         )

@@ -20,11 +20,12 @@ from topicfold.core.parameters import NOT_NEGATIVE, POSITIVE_SHARE
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError
 from topicfold.graph.build import NeighborGraph, graph_trust
-from topicfold.graph.embedding import EmbeddingIndex, check_asked, check_embeddings
+from topicfold.graph.embedding import EmbeddingIndex, check_embeddings
 from topicfold.graph.walks import places_of, walks_of
 from topicfold.infer.fold_in import neighbor_fold_in
 from topicfold.learn import Callback
 from topicfold.learn.learner import Learner
+from topicfold.models.base import check_asked
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
 from topicfold.parts.steps import DirichletPhi, PhiStep, ThetaStep
@@ -86,11 +87,6 @@ class GraphPLSA(PLSA):
         By fold-in; with `transform_neighbors`, or with embeddings, each document is
         also pulled towards its nearest training documents, as much as training
         documents are towards theirs. Graph models have no sides.
-
-        Parameters
-        ----------
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents, if `fit` had them.
 
         Returns
         -------

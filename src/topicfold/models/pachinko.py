@@ -102,11 +102,6 @@ class PachinkoLDA(SidedLDA):
     def transform_super(self, X: Any) -> Array:
         """Return the mixtures of super-topics of documents, rows on the simplex.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
         Returns
         -------
         ndarray of shape (n_documents, n_supertopics)

@@ -15,9 +15,8 @@ from topicfold.core.counts import already_warned
 from topicfold.core.parameters import whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, SpareTopicsWarning
-from topicfold.graph.embedding import check_asked
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import TopicModel, check_documents
+from topicfold.models.base import TopicModel, check_asked, check_documents
 from topicfold.models.manifold import GraphPLSA
 
 

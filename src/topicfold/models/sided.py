@@ -95,10 +95,6 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts.
-        y : array-like or None, default=None
-            As in `fit`.
         **side_data
             The data of the sides, each by its keyword.
         """
@@ -112,8 +108,6 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents, if `fit` had them.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
             data is not used.

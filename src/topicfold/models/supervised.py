@@ -345,8 +345,6 @@ class SupervisedLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         **side_data
             What else is known of these documents, as in `transform`.
 

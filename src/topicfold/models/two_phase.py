@@ -300,7 +300,7 @@ class TwoPhase(TopicModel):
     ) -> Iterator[tuple[NDArray[np.bool_], TwoPhase, sparse.csr_matrix]]:
         """Yield what `cross_fits` returns."""
         labelled = members.any(axis=1)
-        parts = deal_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
+        parts = split_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
         for part in range(cv):
             hidden = parts == part
             if not hidden.any():
@@ -435,7 +435,7 @@ class TwoPhase(TopicModel):
     ) -> Array:
         """Regress θ* on words; return mixtures that no document had a part in.
 
-        Only documents with a label are learned from. Those of a class are dealt into
+        Only documents with a label are learned from. Those of a class are split into
         parts, and each part is predicted from the others; classes of fewer documents
         than parts are not: nothing would be left to predict them from.
         """
@@ -446,7 +446,7 @@ class TwoPhase(TopicModel):
         first = members.argmax(axis=1)
         enough = members.sum(axis=0) >= REGRESSION_PARTS
         codes = np.where(known & enough[first], first, -1)
-        parts = deal_documents(codes, REGRESSION_PARTS)
+        parts = split_documents(codes, REGRESSION_PARTS)
         for part in range(REGRESSION_PARTS):
             own, others = parts == part, known & (parts != part)
             if own.any():
@@ -600,7 +600,7 @@ class TwoPhase(TopicModel):
         return tags
 
 
-def deal_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+def split_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     """Divide the labelled documents of each class evenly into parts; -1: no label."""
     if n_parts < 2:
         raise DataError(f"cv={n_parts}: cross-fitting needs at least 2 parts.")

@@ -115,12 +115,8 @@ class Seeds(DeclaredParameters, Side):
                 f"forbidden names the topic {strange[0]!r}, which has no seeds. Its "
                 f"topics are {', '.join(map(repr, seeds)) or 'none'}."
             )
+        check_vocabulary(self.vocabulary, context.n_terms)
         words = context.words if self.vocabulary is None else list(self.vocabulary)
-        if words is not None and len(words) != context.n_terms:
-            raise DataError(
-                f"vocabulary has {len(words)} words for {context.n_terms} columns of "
-                "X. Give one word per column, in their order."
-            )
         finder = _Finder(words, context.n_terms)
         self.seed_words_ = {str(n): finder.columns(n, w) for n, w in seeds.items()}
         self._forbidden = {str(n): finder.columns(n, w) for n, w in forbidden.items()}
@@ -311,6 +307,15 @@ class Seeds(DeclaredParameters, Side):
         for name, columns in self.seed_words_.items():
             if not all(type(w) is int and 0 <= w < sizes["V"] for w in columns):
                 raise ValueError(f"the seed words of {name!r} are not columns")
+
+
+def check_vocabulary(words: Sequence[str] | None, n_terms: int) -> None:
+    """Refuse words that are not those of the columns."""
+    if words is not None and len(words) != n_terms:
+        raise DataError(
+            f"vocabulary has {len(words)} words for {n_terms} columns of X. Give one "
+            "word per column, in their order."
+        )
 
 
 class _Finder:

@@ -171,10 +171,10 @@ def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
 
 
-def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
+def snippet(text: str, words: Sequence[str]) -> str:
     """Return the passage of a text that has most of the words, in one line."""
     line = " ".join(text.split())
-    if len(line) <= length:
+    if len(line) <= _LENGTH:
         return line
     pattern = words_pattern(words)
     places = list(pattern.finditer(line)) if pattern is not None else []
@@ -184,17 +184,17 @@ def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
             {
                 m.group().lower()
                 for m in places
-                if 0 <= m.start() - p.start() < length // 2
+                if 0 <= m.start() - p.start() < _LENGTH // 2
             }
             for p in places
         ]
         best = max(range(len(places)), key=lambda place: len(inside[place]))
-        start = max(0, places[best].start() - length // 3)
-        start = min(start, max(0, len(line) - length))
+        start = max(0, places[best].start() - _LENGTH // 3)
+        start = min(start, max(0, len(line) - _LENGTH))
     if start:
         start = line.find(" ", start) + 1 or start
-    part = line[start : start + length]
-    if start + length < len(line):
+    part = line[start : start + _LENGTH]
+    if start + _LENGTH < len(line):
         part = part[: part.rfind(" ")] if " " in part else part
         part += " …"
     return f"… {part}" if start else part

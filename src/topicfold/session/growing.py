@@ -36,7 +36,9 @@ from topicfold.corpus.tokens import stemmer
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import check_asked, check_embeddings
+from topicfold.graph.embedding import check_embeddings
+from topicfold.known import with_times
+from topicfold.models.base import check_asked
 from topicfold.models.lsi import LSI
 from topicfold.models.pachinko import PachinkoLDA
 from topicfold.persistence.model_folder import ModelFolder
@@ -103,7 +105,7 @@ def updated(
     elif learns(old.model):
         model = _learned(old, counts, added, new_topics)
     else:
-        model = _with_mixtures(old.model, added, new.embeddings)
+        model = _with_mixtures(old.model, added, new)
     folder = dataclasses.replace(old, model=model, counts=counts, **_known(old, new))
     topics, moved = compare_records(before, folder.topic_data())
     unlike = 0 if new_topics else _count_unlike(old, counts)
@@ -398,13 +400,15 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     return grown
 
 
-def _with_mixtures(model: Any, added: Any, embeddings: Any = None) -> Any:
+def _with_mixtures(model: Any, added: Any, new: Documents) -> Any:
     """Return the model with the mixtures of more documents; its topics stay."""
+    embeddings = new.embeddings
     grown = copy.copy(model)
     keeper = grown
     if hasattr(model, "base_"):  # of a two-phase model, the first has the mixtures
         keeper = grown.base_ = copy.copy(model.base_)
     known = {} if embeddings is None else {"embeddings": embeddings}
+    known = with_times(model, known, new.times)
     mixtures = np.asarray(model.transform(added, **known))
     keeper.doc_topics_ = model.doc_topics_
     _keep_documents(keeper, mixtures, added)

@@ -35,8 +35,9 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import encode, encoder_name
-from topicfold.known import columns_in, known_data, model_for
+from topicfold.graph.embedding import check_same_encoder, encode, encoder_name
+from topicfold.known import columns_in, known_data, model_for, with_times
+from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -301,13 +302,14 @@ class Topics(TransformerMixin, BaseEstimator):
         language : str or list, optional
             Columns of the texts in other languages of the fit.
         **known
-            What else is known of them, as in `fit`.
+            What else is known of them, as in `fit`. Models that learned from times take
+            those of a column named time, date, year or the like without being asked.
         """
         other = languages_named(language)
         wanted = [*columns_in(known), *other] or None
         found = as_documents(X, columns={"text": text, "extra": wanted})
         model, vectors = self._saved().model, self._vectors(found, embeddings)
-        data = known_data(known, found.extra)
+        data = with_times(model, known_data(known, found.extra), found.times)
         data |= known_languages(self._saved(), other, found.extra)
         if vectors is not None:
             data["embeddings"] = vectors
@@ -739,7 +741,8 @@ class Topics(TransformerMixin, BaseEstimator):
             The function that split the texts, if you used one: functions named in a
             file are never called.
         encoder : object, optional
-            The encoder of the fit, for vectors of new texts.
+            The encoder of the fit, for vectors of new texts. One that makes another
+            vector of a stored text is warned of.
         """
         saved = load_model_folder(path)
         if not hasattr(saved.model, "topic_data"):
@@ -750,6 +753,10 @@ class Topics(TransformerMixin, BaseEstimator):
         topics = cls(len(saved.model.components_), model=clone(saved.model))
         topics.tokens = tokens
         topics.encoder = encoder
+        if encoder is not None:
+            made_by = getattr(saved.model, "encoder_", None)
+            rows = embeddings_of(saved.model)
+            check_same_encoder(encoder, rows, saved.texts, made_by)
         return topics._keep(saved)
 
     def to_frame(self) -> Any:

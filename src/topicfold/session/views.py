@@ -13,8 +13,8 @@ from sklearn.base import clone
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table, load_pandas
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import embeddings_of
 from topicfold.metrics import match_topics
+from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
 from topicfold.report.page import lead
