@@ -319,7 +319,7 @@ def _notes(
         return
     origin = {
         "joint": f"Intervals allow for noise in mixtures and topics ({n_draws} draws).",
-        "fixed": "Intervals allow for noise in mixtures; topics are taken as known.",
+        "fixed": "Intervals allow for noise in mixtures; topics are treated as known.",
         "bootstrap": "Intervals allow for noise in mixtures and topics "
         f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "

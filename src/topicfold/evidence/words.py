@@ -16,7 +16,7 @@ from topicfold.engine.protocol import ranges_of
 Matrix = NDArray[np.float64]
 # Numbers of a sketch of words.
 SKETCH = 512
-# Documents whose words are looked at together.
+# Documents whose words are processed together.
 ROWS_AT_ONCE = 4096
 
 
