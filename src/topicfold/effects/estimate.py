@@ -236,7 +236,7 @@ def design_of(
 def find_source(
     model: Any, X: Any, method: str
 ) -> tuple[Source, dict[int, str], Floats | None]:
-    """Return what draws are made from, names of topics by number, and draws if given."""
+    """Return what draws are made from, names of topics by number, draws if given."""
     if isinstance(model, np.ndarray):
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
