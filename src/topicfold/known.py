@@ -89,7 +89,7 @@ def _data(keyword: str, value: Any, extra: Mapping[str, list[str]]) -> Any:
     missing = [name for name in names if name not in extra]
     if missing:  # counts have no columns
         raise DataError(
-            f"{keyword} names the column {missing[0]!r}, but the documents have no "
+            f"{keyword} names the column {missing[0]!r}, but these documents have no "
             "columns. Give the values themselves, one per document."
         )
     if keyword in _TABLES:
@@ -159,8 +159,8 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     if unknown:
         raise TypeError(
             f"fit got the data {unknown[0]!r}, which no model takes. Give "
-            f"{', '.join(MODELS)}. For groups, prevalence is how much they say of a "
-            "topic, content in which words."
+            f"{', '.join(MODELS)}. For groups, use prevalence if they differ in how "
+            "much they say about a topic, and content if they differ in its words."
         )
     parameters = model.get_params(deep=False)
     if "response" in data and "kind" in parameters:

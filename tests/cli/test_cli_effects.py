@@ -80,7 +80,7 @@ def test_a_report_has_the_effects(cli, saved, check_error, tmp_path):
     assert result.exit_code == 0, result.output
     assert "Difference of the share of a topic, ~ x + s(day)" in page.read_text("utf-8")
     some = run(cli, saved, "-F", "~ x", "--topics", "0", "--report", page)
-    check_error(some, "the report shows effects of every topic")
+    check_error(some, "the report needs the effects on every topic")
 
 
 def test_a_curve_by_level(cli, saved, check_error, tmp_path):
@@ -170,7 +170,7 @@ def test_groups_of_content(cli, saved, check_error, tmp_path):
     words = [f"word{number}" for number in range(40)]
     save_model_folder(model, tmp_path / "model", vocabulary=words, counts=found["X"])
     result = run(cli, tmp_path, "-F", "~ x")
-    check_error(result, "in each group of content", "Give --content")
+    check_error(result, "each group of content has its own", "Give --content")
     result = run(cli, tmp_path, "-F", "~ x", "--content", "sides")
     check_error(result, "no column 'sides' for content (did you mean 'side'?)")
     result = run(cli, tmp_path, "-F", "~ x", "--content", "side")

@@ -263,7 +263,9 @@ def test_an_id_that_comes_twice(tmp_path, name, content):
     file = write(tmp_path / name, content)
     with pytest.raises(DataError, match=r"line [34]: the id '1' is already used in"):
         read_texts(file, id="id")
-    with pytest.warns(DataWarning, match=r"line [34]: the id '1' .* All ids are left"):
+    with pytest.warns(
+        DataWarning, match=r"line [34]: the id '1' .* All ids are ignored"
+    ):
         found = read_texts(file)
     assert (len(found.texts), found.ids) == (3, None)
 

@@ -224,15 +224,15 @@ _FLAGS = {
     "encoding=...": "--encoding",
     "encoding='latin-1'": "--encoding latin-1",
     "encoding='utf-8'": "--encoding utf-8",
-    "what it is with format=...": "what it is with --from",
+    "name the format with format=...": "name the format with --from",
     **{
         f"format='{kind}'": f"--from {kind}"
         for kind in ("lines", "csv", "tsv", "json", "jsonl")
     },
     "sheet='...'": "--sheet",
-    "Say which with format=...": "Say which with --to",
+    "Name it with format=...": "Name it with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
-    "say tokens='spaces'": "say --tokens spaces",
+    "set tokens='spaces'": "give --tokens spaces",
     "n_components=": "--topics ",
     "a smaller n_components": "a smaller --topics",
     "Shorten stop_words": "Shorten --stop-words",
@@ -243,6 +243,10 @@ _FLAGS = {
     "aise max_df": "aise --max-df",
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
+    "method='": "--method '",
+    "Give the groups: content='column' of the data, or a group per document": (
+        "Give --content with the column of TABLE that has the groups"
+    ),
     "Sort the rows of data in the order of the documents": "Name the column of ids "
     "with --id",
     "(topicfold.search.TopicIndex)": "(topicfold search)",

@@ -25,20 +25,20 @@ _Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="Covariates, a row per document: .csv, .tsv, .jsonl, .xlsx, .parquet.",
+        help="Covariates, one row per document: .csv, .tsv, .jsonl, .xlsx, .parquet.",
     ),
 ]
 
 
 class _Flags(Flags):
     formula: str = flag(
-        "Covariates, such as '~ party + s(date) | speaker'.",
+        "Formula of the covariates, such as '~ party + s(date) | speaker'.",
         ...,
         "--formula -F",
         metavar="TEXT",
     )
     topics: list[str] | None = flag(
-        "Topics, sums and differences, separated by commas: 1,4,1+4,1-4.",
+        "Topics, or sums and differences of topics, separated by commas: 1,4,1+4,1-4.",
         metavar="A,B,…",
     )
     id: str | None = flag(
@@ -51,27 +51,31 @@ class _Flags(Flags):
         show_default="the first",
     )
     cluster: str | None = flag(
-        "Column of clusters: documents of one are not independent.", metavar="COLUMN"
+        "Column of clusters: documents in the same cluster are not independent.",
+        metavar="COLUMN",
     )
-    weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    weights: str | None = flag(
+        "Column with the weights of the documents.", metavar="COLUMN"
+    )
     content: str | None = flag(
-        "Column of groups, of a model fitted with --content.", metavar="COLUMN"
+        "Column of the groups, for a model fitted with --content.", metavar="COLUMN"
     )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
     method: str = flag(
-        "How mixtures are drawn: joint, fixed, bootstrap or posterior.", "joint"
+        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.", "joint"
     )
     draws: int = flag("Number of draws.", 25, min=2)
-    sentences: bool = flag("Print a sentence per effect.", False)
+    sentences: bool = flag("Print one sentence for each effect.", False)
     plot: Path | None = flags.PLOT
-    covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    covariate: str | None = flag("Covariate to plot.", metavar="COLUMN")
     report: Path | None = flag(
         "Write the model's report with a view of these effects.", metavar="FILE.html"
     )
     by: str | None = flag(
-        "Second covariate, with a curve for each of its levels.", metavar="COLUMN"
+        "Second covariate for the plot: one curve for each of its levels.",
+        metavar="COLUMN",
     )
     format: Format = flags.FORMAT
     seed: int = flags.SEED
@@ -97,33 +101,24 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
       from topicfold import Topics
       Topics.load("model").effects("~ sender", table).plot()
     """
-    from topicfold.effects import estimate_effect
-    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.session import Topics
 
     for name in ("covariate", "by"):
         if getattr(given, name) is not None and given.plot is None:
             raise CommandError(f"--{name} chooses what --plot draws. Give --plot too.")
-    plot = given.plot
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    flags.check_picture(given.plot)
     if given.report is not None:
         check_report_file(given.report)
-    saved = load_model_folder(folder)
+    model = Topics.load(folder)
+    saved = model.fitted_
     if saved.counts is None and given.method != "posterior":
         raise CommandError(
-            f"{folder} was saved without its documents, and draws need their counts. "
+            f"{folder} was saved without its documents, whose counts are needed here. "
             "Fit it again with its documents, or give --method posterior."
-        )
-    grouped = getattr(saved.model, "content_groups_", None)
-    if grouped and given.content is None and given.method != "posterior":
-        raise CommandError(
-            f"the topics of {folder} have other words in each group of content. Give "
-            "--content with the column of TABLE that has the groups."
         )
     data = _in_order(_read(table, given.sheet), given.id, saved, table)
     with working("Drawing mixtures …"):
-        found = estimate_effect(
-            saved.model if saved.counts is None else _Documents(saved),
+        found = model.effects(
             given.formula,
             data,
             topics=[_topic(name) for name in flags.listed(given.topics)] or None,
@@ -136,20 +131,12 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_jobs=given.jobs,
         )
     _show(found, given)
-    if plot is not None:
-        _draw(found, plot, given)
+    if given.plot is not None:
+        _draw(found, given.plot, given)
     if given.report is not None:
         report_effects(saved, found, given.report)
         if given.format is Format.table:
             show_fact("Report", str(given.report))
-
-
-class _Documents:
-    """A model with its documents, as `estimate_effect` takes them."""
-
-    def __init__(self, saved: ModelFolder) -> None:
-        self.fitted_ = saved
-        self.data_ = saved.topic_data()
 
 
 def _topic(name: str) -> int | str:

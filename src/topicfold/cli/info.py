@@ -18,9 +18,9 @@ from topicfold.core.tables import printable
 class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
     describe: bool = flag(
-        "Write a paragraph on methods for a paper, and BibTeX.", False
+        "Print a paragraph on methods for a paper, and BibTeX.", False
     )
-    log: bool = flag("Write the log of edits alone, for topicfold edit --apply.", False)
+    log: bool = flag("Print only the log of edits, for topicfold edit --apply.", False)
 
 
 @takes_flags()

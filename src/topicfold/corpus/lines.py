@@ -50,7 +50,7 @@ MOST_PACKED = 200
 # An unpacked file that is larger goes to a temporary file.
 _MOST_IN_MEMORY = 256 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, the most that is read. Split it."
+TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, which is the limit. Split it."
 # The longer marks first: that of UTF-32 begins like that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),

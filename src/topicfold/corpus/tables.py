@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicfold.core.lazy import optional
+from topicfold.core.tables import listed
 from topicfold.corpus.lines import (
     DAMAGE,
     LONGEST_LINE,
@@ -55,8 +56,8 @@ EXTRA = "extra"
 # Times and ranges of pandas, which is not imported for them.
 _OF_PANDAS = ("Period", "Interval")
 _NAMES_AGAIN = (
-    "the names of the columns once more. Files that were joined have them in each: "
-    "leave out all but the first."
+    "the names of the columns once more, as in files that were joined. Leave out all "
+    "such lines but the first."
 )
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
 _ADVICE = {
@@ -122,8 +123,7 @@ class Source:
                 if name not in taken and not name.startswith("__index_level_")
             ]
             if left:
-                more = f" and {len(left) - 6} more" if len(left) > 6 else ""
-                self.used.setdefault("not used", ", ".join(left[:6]) + more)
+                self.used.setdefault("not used", listed(left, 6))
         return self._known[key]
 
     def find_columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -167,8 +167,9 @@ class Source:
             for name in self.stated.get(field, ()):
                 if name in columns.get("text", ()):
                     raise DataError(
-                        f"{name!r} is the column of the text, so it cannot be that of "
-                        f"the {field} too. Name another one with {field}='...'."
+                        f"{name!r} is the column of the text, so it cannot be the "
+                        f"column of the {field} too. Name another one with "
+                        f"{field}='...'."
                     )
         used = [name for names in columns.values() for name in names]
         twice = next((name for name in used if found.count(name) > 1), None)
@@ -184,8 +185,7 @@ class Source:
         lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-        shown = ", ".join(repr(other) for other in names[:12])
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        shown = listed(map(repr, names), 12)
         numbered = (
             " (by its number, from 1, if the first line has no names)"
             if self.kind in ("csv", "tsv")
@@ -193,7 +193,7 @@ class Source:
         )
         by = f"; name the one with the {field} by {field}='...'{numbered}"
         return DataError(
-            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more}"
+            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}"
             f"{'' if field == EXTRA else by}."
         )
 
@@ -357,7 +357,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
             bad.report(number, f"not valid JSON ({error}). Write one object per line.")
             continue
         if isinstance(record, _Repeated):
-            bad.report(number, f"the field {record.name!r} is there twice. Rename one.")
+            bad.report(number, f"the field {record.name!r} occurs twice. Rename one.")
         elif isinstance(record, dict):
             yield number, record
         else:
@@ -420,7 +420,7 @@ def _refuse_repeated(values: list[Any], source: Source) -> None:
     for number, value in enumerate(values, 1):
         if isinstance(value, _Repeated):
             raise DataError(
-                f"{source.path}, object {number}: the field {value.name!r} is there "
+                f"{source.path}, object {number}: the field {value.name!r} occurs "
                 "twice. Rename one."
             )
 

@@ -253,7 +253,7 @@ def _source(
     if stated and kind in ("files", "lines"):
         named = ", ".join(stated)
         raise DataError(
-            f"{path} has no columns, so {named} cannot be named. Leave it out."
+            f"{path} has no columns, so {named} has no meaning. Leave it out."
         )
     if sheet is not None and kind != "xlsx":
         raise DataError(f"{path} has no sheets. Leave sheet='...' out.")
@@ -307,8 +307,8 @@ def missing_place(path: Path) -> DataError:
     """Return the error for a file or folder that is not there."""
     if re.match(r"[a-z][a-z0-9]+:/", path.as_posix()):
         return DataError(
-            f"{path} is an address, and nothing is downloaded. Download it, and give "
-            "the file."
+            f"{path} is a web address, but topicfold downloads nothing. Download the "
+            "file, and give its name."
         )
     return DataError(f"{path} does not exist. Give a file or a folder.")
 
@@ -336,9 +336,9 @@ def text_format(path: Path, format: str | None = None) -> str:
             advice = "Export it as text first, and give the .txt file."
         elif not seen:
             advice = (
-                "Give a folder of .txt files or a file .txt (one document per line), "
-                ".csv, .tsv, .json, .jsonl, .xlsx or .parquet; or say what it is with "
-                "format=..."
+                "Give a folder of .txt files, a .txt file (one document per line), or "
+                "a .csv, .tsv, .json, .jsonl, .xlsx or .parquet file; or name the "
+                "format with format=..."
             )
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. {advice}"
@@ -402,8 +402,9 @@ class Known:
         if self._twice:
             self._lines = {}
             warnings.warn(
-                f"{self._twice} All ids are left out, documents are known by their row "
-                "number. Name another column with id='...' to have names.",
+                f"{self._twice} All ids are ignored, and documents are identified by "
+                "their row numbers. To have names, choose another column with "
+                "id='...'.",
                 DataWarning,
                 stacklevel=3,
             )
@@ -509,8 +510,8 @@ def check_suffix(path: Path, kind: str) -> None:
         binary = kind in ("xlsx", "parquet")
         more = "" if binary else f", or format='{kind}' if {other}"
         raise DataError(
-            f"{path} would be read as {read_as}, but it looks like {what}. Say what "
-            f"it is: format='{seen}'{more}."
+            f"{path} would be read as {read_as}, but it looks like {what}. Choose the "
+            f"format: format='{seen}'{more}."
         )
 
 

@@ -130,7 +130,7 @@ def report_html(
     """
     if not isinstance(data, TopicData):
         raise DataError(
-            f"a report is made of TopicData, not of {type(data).__name__}. Give "
+            f"a report is made from TopicData, not from {type(data).__name__}. Give "
             "model.topic_data(words)."
         )
     if data.n_topics > MAX_TOPICS:
