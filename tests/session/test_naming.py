@@ -55,7 +55,7 @@ def test_what_names_nothing_is_refused(topics):
         topics.rename(lambda words, documents: None)
     with pytest.raises(DataError, match=r"Give a function of \(words, documents\)"):
         topics.rename(lambda words: "fox")
-    with pytest.raises(DataError, match="not named by 'phrase'"):
+    with pytest.raises(DataError, match="cannot be named by 'phrase'"):
         topics.rename("phrase")
     counts = Topics(2).fit([[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 4, 1], [0, 0, 2, 2]])
     with pytest.raises(DataError, match="the model has none"):

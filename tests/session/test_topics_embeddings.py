@@ -55,7 +55,7 @@ def test_texts_are_encoded_in_fit_and_later(fitted, texts):
 def test_another_encoder_than_that_of_the_fit_is_warned_of(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     same = Encoder()
-    with pytest.warns(DataWarning, match=r"than that of the fit, by toy/encoder: new"):
+    with pytest.warns(DataWarning, match="of the fit, by toy/encoder, so new"):
         Topics.load(
             tmp_path / "model", encoder=lambda texts: [[-1.0, 0.5]] * len(texts)
         )
@@ -158,7 +158,9 @@ def test_a_function_names_all_topics(texts, tmp_path):
 
 @pytest.mark.parametrize("answer", ["", " ", None, 3])
 def test_a_function_that_names_nothing(texts, answer):
-    with pytest.raises(DataError, match=r"the function named topic 0 .*must return a"):
+    with pytest.raises(
+        DataError, match=r"the function returned .* for topic 0.*must return a"
+    ):
         Topics(2, min_df=1).fit(texts).rename(lambda words, documents: answer)
 
 
