@@ -27,7 +27,7 @@ def test_with_labels(cli, folder):
         assert part in result.stdout
     assert "Result   Take " in result.stdout
     assert "3/3 FSTM^c" in result.stderr
-    assert "--plot comparison.png draws one" in result.stdout
+    assert "--plot comparison.png draws a picture" in result.stdout
 
 
 def test_models_may_be_repeated_and_each_may_be_a_list(cli, folder):

@@ -1,12 +1,14 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
@@ -31,8 +33,8 @@ def found():
 
 
 def effects_of(found, formula="~ x", **options):
-    options = {"X": found["X"], "n_draws": 5} | options
-    return estimate_effect(found["lda"], formula, found["data"], **options)
+    options = {"data": found["data"], "X": found["X"], "n_draws": 5} | options
+    return estimate_effect(found["lda"], formula, **options)
 
 
 def matched(model, topics):
@@ -129,6 +131,37 @@ def test_kinds_of_columns(found):
     assert first["effect"] == "yes: True - False"
     numbers = estimate_effect(theta, "~ C(city % 3)", data)
     assert numbers.design.matrix.shape[1] == 3
+
+
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_types_of_pandas_are_one_kind_of_column(found, gap):
+    def effects(values):
+        column = pd.Series(list(values), dtype=object)
+        column[0 : 7 * gap] = None
+        kinds = {
+            "object": column,
+            "string": column.astype("string"),
+            "levels": column.astype("category"),
+        }
+        given = {"method": "fixed", "n_draws": 2, "X": found["X"]}
+        return {
+            name: estimate_effect(found["lda"], "~ v", {"v": own}, **given).rows()
+            for name, own in kinds.items()
+        }
+
+    texts = effects(found["data"]["side"])
+    assert texts["object"][0]["effect"] == "v: right - left"
+    assert texts["string"] == texts["levels"] == texts["object"]
+    years = pd.PeriodIndex(np.where(found["x"], "2004", "2001"), freq="Y")
+    assert effects(years)["object"][0]["effect"] == "v: 2004 - 2001"
+    numbers = effects(np.where(found["x"], 2, 1))
+    assert numbers["levels"][0]["effect"] == "v: 2 - 1"
+    assert numbers["levels"][0]["estimate"] == texts["object"][0]["estimate"]
+    days = pd.Series(pd.to_timedelta(np.where(found["x"], 2, 1), unit="D"))
+    took = effects_of(found, "~ v", data={"v": days}, method="fixed", n_draws=2)
+    assert took.rows()[0]["estimate"] == pytest.approx(
+        effects_of(found, method="fixed", n_draws=2).rows()[0]["estimate"]
+    )
 
 
 def test_sums_and_differences(found):
@@ -369,7 +402,7 @@ def test_the_report_shows_effects(tmp_path):
     path = topics.report(tmp_path / "report.html", effects=found)
     assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
     assert not topics.data_.sides
-    with pytest.raises(DataError, match="effects of every topic"):
+    with pytest.raises(DataError, match="effects on every topic"):
         topics.effects("~ label", topics=[1], n_draws=5).side_table()
 
 
@@ -465,7 +498,7 @@ BAD = [
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
-    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ s(x)", {}, "covariate with 2 different values"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -601,7 +634,7 @@ def test_the_groups_of_content_are_needed_and_checked(worded):
         with pytest.raises(DataError, match=said):
             estimate_effect(model, "~ x", data, X=X, **options)
 
-    refused("in each group of content. Give the groups")
+    refused("has its own words for a topic. Give the groups")
     refused("no column 'partys' for content", content="partys")
     refused("content has the shape", content=["left"])
     refused("which the fit did not have", content=["up"] * 300)
@@ -634,11 +667,30 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
-    with pytest.raises(DataError, match="whose values are compared"):
+    with pytest.raises(DataError, match="whose values are being compared"):
         effects.predict("side", at={"side": "left"})
     with pytest.raises(DataError, match="no level 'up'"):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= applies to shares"):
+    with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")
+
+
+def test_topics_that_learned_from_a_response_are_said_to_have(found):
+    side = found["data"]["x"].astype(float)
+    slda = SupervisedLDA(3, random_state=0, max_iter=5).fit(found["X"], response=side)
+    said = []
+    for model in (slda, found["lda"]):
+        saved = SimpleNamespace(model=model, counts=found["X"])
+        topics = SimpleNamespace(fitted_=saved, data_=model.topic_data())
+        effects = estimate_effect(topics, "~ x", found["data"], n_draws=2)
+        said.append("learned from a response" in effects.text())
+    assert said == [True, False]
+
+
+def test_a_long_value_is_shortened_in_the_error(found):
+    texts = ["one text " + "word " * 200, *["another", "third"] * 119, "third"]
+    with pytest.raises(DataError, match="only one of its kind") as error:
+        estimate_effect(found["lda"], "~ t", {"t": texts}, X=found["X"], n_draws=2)
+    assert len(str(error.value)) < 600

@@ -266,6 +266,20 @@ def test_seeds_and_time_go_together(tmp_path):
         DynamicLDA(9, seeds={"a": "word1"}, vocabulary=words).fit(X, time=years)
 
 
+def test_a_vocabulary_has_a_word_per_column(tmp_path):
+    X, known = np.eye(6)[[0, 1, 2, 3] * 3], {"time": [1, 2, 3] * 4}
+    options = {"max_iter": 2, "random_state": 0}
+    with pytest.raises(DataError, match="2 words for 6 columns"):
+        DynamicLDA(2, vocabulary=["a", "b"], **options).fit(X, **known)
+    model = DynamicLDA(2, vocabulary=list("abcdef"), **options).fit(X, **known)
+    model.save(tmp_path / "sound")
+    assert load(tmp_path / "sound").vocabulary == list("abcdef")
+    for words in (["a", "b"], [], 3, ["a"] * 5 + [3]):
+        model.set_params(vocabulary=words).save(tmp_path / "model")
+        with pytest.raises(ModelFileError, match="vocabulary"):
+            load(tmp_path / "model")
+
+
 def test_seeds_and_features_go_together():
     """Planted: even topics are in one group of documents, odd ones in the other."""
     X, _, main = seeded_documents()

@@ -27,8 +27,8 @@ _SUFFIXES = (".csv", ".parquet", ".npz")
 
 class _Flags(Flags):
     output: str = flag(
-        "File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - prints "
-        "CSV.",
+        "File to write, ending in .csv, .parquet or .npz (arrays ids and doc_topics); "
+        "- prints CSV.",
         STDOUT,
         "--output -o",
         metavar="FILE",
@@ -91,12 +91,14 @@ def transform(
     strange = [f"--{name}" for name in known if name not in taken]
     if strange:
         raise CommandError(
-            f"{folder} was fitted without {', '.join(strange)}. Leave it out here too."
+            f"the model in {folder} was fitted without {', '.join(strange)}. "
+            "Leave it out here too."
         )
     if given.embeddings is not None:
         if not any(hasattr(saved.model, n) for n in ("sharing_", "embeddings_")):
             raise CommandError(
-                f"{folder} was fitted without --embeddings. Leave it out here too."
+                f"the model in {folder} was fitted without --embeddings. Leave it "
+                "out here too."
             )
         known["embeddings"] = read_embeddings(given.embeddings, source, counts.shape[0])
     unused = [f"--{name}" for name in _of_new_documents(saved.model) - {*known}]
@@ -143,7 +145,10 @@ def _read(
         )
     if kind in ("files", "lines"):
         if len(extra) > 1 or options.text:
-            raise CommandError(f"{source} has no columns: name one --language alone.")
+            raise CommandError(
+                f"{source} has no columns, so its texts are in one language. Give "
+                "--language only once."
+            )
         counts, found = inputs.count_new_documents(source, saved, options, words=False)
         found = found._replace(extra={wanted[0]: found.texts})
     else:

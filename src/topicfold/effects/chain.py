@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""Draws of topics, and shares of documents in them that no prior has moved.
+"""Draws of topics, and shares of documents in them that no prior has biased.
 
-Mixtures of a model are pulled to a prior: towards its mean, and effects come out too
-small, or towards the corners, and effects come out too large. A prior that follows the
-covariates mends this only if the mixtures are distributed as it says. But for given
-topics φ the expected frequencies of a document's words are linear in its mixture,
+Mixtures of a model are pulled by a prior: towards its mean, so that effects come out
+too small, or towards the corners, so that they come out too large. A prior with the
+covariates only corrects this if the mixtures really follow it. But for given topics φ
+the expected frequencies of a document's words are linear in its mixture,
 
     E[f_d] = θ_d φ,   so that   E[f_d A] = θ_d   for every A with φ A = I,
 
 whatever the mixtures are. `unbiased_shares` takes the A with the least variance,
-``A = D⁻¹ φ' (φ D⁻¹ φ')⁻¹`` with the mean frequencies of words in D. The noise of few
-words is in the residuals of the regression, where its standard errors count it.
-
-What is not known are the topics. `TopicChain` is a Gibbs sampler of them: in turn it
-draws the topic of every token, mixtures summed out, and φ; the priors follow the
-likelihood of the counts. The prior of φ_k is even, plus what the other topics have in
-common with it: with an even one alone, words that all topics use, as in all real texts,
-would gather in one topic and take their part of the shares of all others. The sampler
-starts at the topics of the fit and uses no covariate.
+``A = D⁻¹ φ' (φ D⁻¹ φ')⁻¹`` with the mean frequencies of words in D. The noise of short
+documents is in the residuals of the regression, so its standard errors include it. The
+topics are uncertain, too. `TopicChain` is a Gibbs sampler of them: in turn it draws the
+topic of every token, with mixtures integrated out, and φ; the priors are learned from
+the likelihood of the counts. The prior of φ_k is even, plus what the other topics have
+in common: with an even one alone, words that all topics use, as in all real texts,
+gather in one topic and take their part of the shares of all others. The sampler starts
+at the topics of the fit and uses no covariate.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ class TopicChain:
             yield self.topics.T
 
     def sweep(self) -> None:
-        """Draw the topics of all tokens and φ once, and move the priors."""
+        """Draw the topics of all tokens and φ once, and update the priors."""
         self._assign()
         self.alpha = learned_document_prior(self.counts, self.alpha)
         self._draw_topics()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where draws of topics and shares come from, for any model.
 
-What `estimate_effect` asks of a model is small. It has topics (`components_`, rows on
-the simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
+`estimate_effect` needs little of a model. It has topics (`components_`, rows on the
+simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
 counts in its columns. For ``method="posterior"`` it has one of
 
 - ``theta_draws(n_draws, random_state=0, X=None)``, which yields arrays (D, K) of the
@@ -51,7 +51,7 @@ _START_SHARE = 1e-6
 
 @dataclass
 class Source:
-    """What draws are made of."""
+    """What draws are made from."""
 
     model: Any = None  # fitted
     topics: NDArray[Any] | None = None  # φ (K, V)

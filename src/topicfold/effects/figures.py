@@ -53,7 +53,7 @@ def effect_points(
         Of the intervals.
     """
     if by is not None:
-        raise DataError("by= applies to shares only. Leave out kind='effects'.")
+        raise DataError("by= only works for shares. Leave out kind='effects'.")
     contrasts = [c for c in effects.contrasts if c.covariate == covariate]
     rows = effects.rows(level=level)
     n = len(effects.outcomes)
@@ -95,10 +95,10 @@ def expected_shares(
     covariate : str
         The column.
     by : str or None, default=None
-        A second covariate with levels: a curve for each, where the formula has their
-        interaction.
+        A second covariate with levels; there is a curve for each if the formula has
+        their interaction.
     n_topics : int, default=12
-        Outcomes to draw on one scale, those that change most first.
+        Number of outcomes to draw on one scale, those that change most first.
     level : float, default=0.95
         Of the intervals.
     """

@@ -48,8 +48,8 @@ def learn_columns(
             columns.append(column)
     if left_out:
         warn_caller(
-            f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {listed(left_out)}."
+            "These features do not distinguish documents (they have one value in all, "
+            f"or a different category in each) and are left out: {listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -168,8 +168,8 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
 
 def _is_records(data: Any) -> bool:
     """Whether features are a mapping for each document."""
-    listed = isinstance(data, list | tuple | np.ndarray)
-    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    rows = isinstance(data, list | tuple | np.ndarray)
+    return rows and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:
@@ -279,14 +279,17 @@ def encoded_column(
                 f"{column['width']}."
             )
         if not np.isfinite(values.data).all():
-            raise DataError("features has NaN or infinity. A sparse matrix is taken as "
-                            "it is: leave out what is missing.")  # fmt: skip
+            raise DataError("features has NaN or infinity. Sparse matrices may have "
+                            "neither: remove these entries.")  # fmt: skip
         return sparse.csr_matrix(values, dtype=np.float64)
     if kind == "category":
         return _encode_levels(name, values, column["levels"], warn=not fitting)
     numbers = _numbers(values)
     if numbers is None:
-        raise DataError(f"The feature {name!r} was a number in the fit; it is not now.")
+        raise DataError(
+            f"The feature {name!r} was a number in the fit, but is not a number now. "
+            "Give numbers."
+        )
     known = np.isfinite(numbers)
     if kind == "number":
         scaled = (numbers - column["mean"]) / column["scale"]
@@ -348,18 +351,18 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{listed(found)}. Only their joint effect can be learned. Leave "
-            "them out to read the effects of the others."
+            f"{listed(found)}. Only their joint effect can be learned. Leave them out "
+            "if you want to read the effects of the others."
         )
 
 
-def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
+def _dependent(gram: NDArray[np.float64]) -> list[int]:
     """Return the columns that are linear combinations of earlier ones (Cholesky)."""
     left = gram.copy()
     own = np.maximum(np.diag(gram).copy(), 1e-300)
     dependent = []
     for j in range(len(gram)):
-        if left[j, j] <= tol * own[j]:
+        if left[j, j] <= 1e-9 * own[j]:
             dependent.append(j)
             continue
         row = left[j] / left[j, j]

@@ -51,7 +51,7 @@ from topicfold.learn.priors import (
     dirichlet_from_mean_log,
     symmetric_from_mean_log,
 )
-from topicfold.learn.rearranging import AT, Sample, swapped_topics
+from topicfold.learn.rearranging import AT, EVERY, LAST, Sample, swapped_topics
 from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
@@ -134,6 +134,8 @@ class Learner:
     #: By which topics are merged and split; and whether α is learned from it, too.
     sample: Sample | None = None
     samples_alpha = False
+    #: Pass before which topics are looked at last.
+    last_look = AT[-1]
     #: How much of a token's own count leaves the counts of its word where it does.
     own_word_share = OWN_WORD_SHARE
     _own: OwnShare | None = None
@@ -259,7 +261,7 @@ class Learner:
         self._set_topics(words)
         self._take_topics()
         self._move_documents(done.counts)
-        if self.sample is not None and self._iteration in AT:
+        if self.sample is not None and self._iteration in (*AT, self.last_look):
             self._rearrange(self.sample)
 
     def has_free_topics(self) -> bool:
@@ -285,6 +287,14 @@ class Learner:
         topics, totals = self._joint_topics()
         asked = topics, self.alpha, self.eta, self._iteration, free
         alpha, swaps = sample.look(*asked, threads=self.engine.threads)
+        independent = sample.independent if self.known is None else 0.0
+        share = OWN_WORD_SHARE + (1 - OWN_WORD_SHARE) * independent
+        if share > self.own_word_share:
+            self.own_word_share = share
+            if self.extrapolation is not None:
+                self.extrapolation.begin_again()
+        if swaps and independent and self.last_look <= self._iteration < LAST:
+            self.last_look = self._iteration + EVERY
         if self.samples_alpha:
             self.prior_updates.append(self._iteration)
             self.alpha = alpha
@@ -692,6 +702,8 @@ class Learner:
             "documents": self.documents,
             "alpha": self.alpha,
             "eta": self.eta,
+            "own_word_share": float(self.own_word_share),
+            "last_look": self.last_look,
             "iteration": self._iteration,
             "prior_updates": list(self.prior_updates),
             **carried(self.theta_step, "side theta_step"),
@@ -707,6 +719,8 @@ class Learner:
         """Go on from a `state`; returns the objective there."""
         self.alpha, self.eta = state["alpha"], float(state["eta"])
         self._iteration = int(state["iteration"])
+        self.own_word_share = float(state["own_word_share"])
+        self.last_look = int(state["last_look"])
         self.prior_updates = list(state["prior_updates"])
         if (state["totals"] < 0.5 * self.eta).any():
             raise ValueError("totals are below the prior of the topics")
@@ -797,7 +811,7 @@ class Cvb0(Learner):
 
         Less, by `AFTER_LOOKS`, once no more topics are merged or split.
         """
-        settled = self.sample is not None and self._iteration > AT[-1]
+        settled = self.sample is not None and self._iteration > self.last_look
         return super().moved() / (AFTER_LOOKS if settled else 1.0)
 
     def _priors_value(self) -> float:
@@ -1119,6 +1133,6 @@ def check_resumable(step: ThetaStep) -> None:
     """Refuse to keep the state of a fit whose θ-step has one of its own."""
     if step.needs_graph or step.needs_all_documents:
         raise DataError(
-            f"{type(step).__name__} keeps a state of its own between iterations: "
-            "Resume works with steps that see some documents at a time."
+            f"{type(step).__name__} keeps a state between iterations, so Resume cannot "
+            "save it: Resume works with steps that see some documents at a time."
         )

@@ -188,8 +188,8 @@ def numbered(values: Any, known: Any, what: str) -> Numbers:
         if str(value) not in place:
             names = ", ".join(list(place)[:10])
             raise DataError(
-                f"{what} is {value!r} in row {row}, which the fit did not have. It "
-                f"had {names}; None takes the common topics."
+                f"{what} is {value!r} in row {row}, which the fit did not have. It had "
+                f"{names}; None uses the topics of all groups together."
             )
         found[row] = place[str(value)]
     return found

@@ -155,8 +155,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             covariates, design = learn_covariates(data, n_documents, self.formula)
         elif self.formula is not None:
             raise DataError(
-                f"the formula {self.formula!r} needs its columns. Give a table as "
-                "prevalence=."
+                f"the formula {self.formula!r} needs a table with its columns. Give it "
+                "as prevalence=."
             )
         self.columns_, self.terms_ = covariates
         if n_documents < design.shape[1]:
@@ -362,18 +362,14 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         log_size = len(rest) * np.linalg.slogdet(self.sigma_)[1]
         return float(value - 0.5 * (squares + log_size))
 
-    def correlations(self, design_covariance: Any = None) -> Matrix:
+    def correlations(self) -> Matrix:
         """Return the correlations (K, K) of topics, of ``log θ`` less its mean.
 
-        Those of documents with the same covariates; with the covariance of the design,
-        those of all documents.
+        Those of documents with the same covariates.
         """
-        sigma = self.sigma_
-        if design_covariance is not None:
-            sigma = sigma + self.gamma_.T @ design_covariance @ self.gamma_
-        size = len(sigma) + 1
+        size = len(self.sigma_) + 1
         centred = np.eye(size)[:, :-1] - 1.0 / size
-        covariance = centred @ sigma @ centred.T
+        covariance = centred @ self.sigma_ @ centred.T
         scale = 1.0 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         return np.asarray(covariance * scale[:, None] * scale)
 
