@@ -32,12 +32,13 @@ from topicfold.effects import estimate_effect, split_sample
 RESULTS = Path(__file__).parent / "results" / "effects_designs.md"
 N_DOCUMENTS, N_TERMS, TOKENS, N_CITIES = 1000, 1000, 100, 50
 EVEN, ZIPF, SHARED = "even", "Zipf", "Zipf, a fifth shared"
+WORDED = "each group's own"  # groups word the topics differently
 N_ZIPF = 3000  # words of Zipf's law
 # Topics, whether in clusters, corpora, and what words are like.
 CASES = (
     *((10, False, 20, EVEN), (10, True, 20, EVEN)),
     *((50, False, 4, EVEN), (50, True, 4, EVEN)),
-    *((10, False, 10, ZIPF), (10, False, 10, SHARED)),
+    *((10, False, 10, ZIPF), (10, False, 10, SHARED), (10, False, 6, WORDED)),
 )
 PLACES = (0.2, 0.5, 0.8)
 N_SLOW = 6  # corpora of the slower ways
@@ -55,7 +56,7 @@ class Truth:
     def __init__(self, seed: int, n_topics: int, clustered: bool, words: str) -> None:
         self.rng = rng = np.random.default_rng(seed)
         self.clustered, self.n_topics = clustered, n_topics
-        if words == EVEN:
+        if words in (EVEN, WORDED):
             self.topics = rng.dirichlet(np.full(N_TERMS, 0.1), n_topics)
         else:
             zipf = 1 / (np.arange(N_ZIPF) + 6.0)
@@ -63,6 +64,11 @@ class Truth:
             shared = 0.2 if words == SHARED else 0.0
             own = rng.dirichlet(0.03 * N_ZIPF * zipf + 1e-4, n_topics)
             self.topics = (1 - shared) * own + shared * zipf
+        self.own = np.stack([self.topics, self.topics])
+        if words == WORDED:
+            self.own = self.own * np.exp(rng.normal(0, 0.5, self.own.shape))
+            self.own /= self.own.sum(axis=2, keepdims=True)
+            self.topics = self.own.mean(axis=0)
         self.base = rng.normal(0, 0.7, n_topics)  # sizes differ tenfold
         self.shift, self.line = rng.normal(0, 0.6, (2, n_topics))
         self.wave, self.other_wave = rng.normal(0, 0.6, (2, n_topics))
@@ -92,7 +98,7 @@ class Truth:
         own = city if self.clustered else rng.integers(0, 2, N_DOCUMENTS)
         group, x = (own % 2).astype(float), rng.random(N_DOCUMENTS)
         theta = self.mixtures(group, x, self.cities(N_CITIES)[city])
-        words = theta @ self.topics
+        words = np.where(group[:, None] > 0, theta @ self.own[1], theta @ self.own[0])
         words /= words.sum(axis=1, keepdims=True)
         X = np.array([rng.multinomial(TOKENS, row) for row in words])
         data = {
@@ -147,6 +153,20 @@ def models(X, data, topics):
     yield "SeededLDA", SeededLDA(size, seeds=seeds, **options).fit(X)
 
 
+def worded_ways(X, data, formula, size):
+    """Yield the same of topics with content: effects, and regressions of draws."""
+    group, what = data["group"], "StructuralLDA with content"
+    known = {"prevalence": {name: data[name] for name in ("group", "x", "noise")}}
+    known["content"] = group
+    model = StructuralLDA(size, random_state=0, n_jobs=1).fit(X, **known)
+    options = {"X": X, "content": group, "n_jobs": 1}
+    found = estimate_effect(model, formula, data, **options)
+    yield f"{what}, effects", found, model.components_
+    draws = model.theta_draws(25, X=X, **known).astype(float)
+    found = estimate_effect(draws, formula, data)
+    yield f"{what}, theta_draws", found, model.components_
+
+
 def ways(X, data, theta, model, formula, slow, topics=None):
     """Yield each way's name, result, and its topics; other models if given `topics`."""
     options = {"n_jobs": 1}
@@ -154,6 +174,9 @@ def ways(X, data, theta, model, formula, slow, topics=None):
     yield "the true mixtures", estimate_effect(known, formula, data), None
     found = estimate_effect(model, formula, data, X=X, **options)
     yield "LDA, effects", found, model.components_
+    if topics is WORDED:
+        yield from worded_ways(X, data, formula, len(theta[0]))
+        return
     for name, other in models(X, data, topics) if topics is not None else ():
         found = estimate_effect(other, formula, data, X=X, **options)
         yield f"{name}, effects", found, other.components_
@@ -181,7 +204,7 @@ def measure(cases):
             model = LDA(n_topics, random_state=0, n_jobs=1).fit(X)
             few = n_topics == 10 and not clustered and number < N_SLOW
             slow, others = few and words == EVEN, few and words == ZIPF
-            given = truth.topics if others else None
+            given = truth.topics if others else WORDED if words == WORDED else None
             began = time.process_time()
             for name, found, topics in ways(
                 X, data, theta, model, formula, slow, given
@@ -226,7 +249,8 @@ def page(rows) -> str:
         f"{FOUND} or more); *noise significant* is the test of `s(noise)` as a whole "
         "at 5 %. Split sample has half the documents. *Words*: equally frequent in the "
         f"mean ({N_TERMS:,}), or of Zipf's law ({N_ZIPF:,}), or so and with a fifth of "
-        "every topic in common, as if stop words had been left in. CPU s of models "
+        "every topic in common, as if stop words had been left in, or each group's "
+        "own for the same topics. CPU s of models "
         "other than LDA include the fit.",
         "",
         "| " + " | ".join(heads) + " |",

@@ -8,7 +8,7 @@
 Fifteen settings: mixtures are drawn from a Dirichlet, or from a logistic normal whose
 mean moves with a covariate x; topics are equal or unequal in size. Others are of the
 sizes that corpora have: 3,000 to 5,000 words as frequent as their ranks say, 600 to
-2,000 documents of very unequal lengths (``--sizes ordinary`` measures these alone).
+1,500 documents of very unequal lengths (``--sizes ordinary`` measures these alone).
 The stop and the rules for α, common words and for merging topics were chosen on draws
 below 100; the page has draws from 100 on. A fitted θ is scored after its topics are
 matched with the true ones (Hungarian method on what their mixtures share):
@@ -120,7 +120,6 @@ ORDINARY = (
     Setting(20, 80, 0.1, 0.5, 1500, 5000),
     Setting(10, 200, 0.0, 1.0, 800, 4000),
     Setting(20, 60, 0.0, 0.5, 1000, 3000, True),
-    Setting(50, 120, 0.1, 0.0, 2000, 5000),
 )
 # Draws of each: they take longer.
 ORDINARY_DRAWS = 2
@@ -355,23 +354,23 @@ def page(records, drawn_effects, seeds):
     evenly = [r for r in records if not r["setting"].words]
     with_effects = [*names, ESTIMATED]
     lines = [
-        "# Are the mixtures right? Drawn corpora, of which they are known",
+        "# Are the mixtures right? Simulated corpora, whose mixtures are known",
         "",
-        "`python -m benchmarks.mixtures --write`: RMSE of θ, topics matched (the root"
-        " of the mean of Σ_k (θ̂_dk − θ_dk)² over documents); means over"
-        f" {seeds} draws of {DOCUMENTS} documents and {WORDS} words, and of ordinary"
-        " sizes. α is that of a"
-        " topic. Sizes of unequal topics fall with the root of their rank, of very"
-        " unequal ones with the rank. The last column samples mixtures with the true"
-        " topics; sweeps of other libraries are with their own defaults. The stop and"
-        " the rules for α, for a token's own count, for the limit of η and for merging"
-        " and splitting topics were chosen on other draws.",
+        "`python -m benchmarks.mixtures --write`: RMSE of θ, topics matched (the root "
+        f"of the mean of Σ_k (θ̂_dk − θ_dk)² over documents); means over {seeds} draws "
+        f"of {DOCUMENTS} documents and {WORDS} words; below that, other sizes. "
+        "α is the value for one topic. "
+        "Sizes of unequal topics decrease with the square root of their rank, those "
+        "of very unequal ones with the rank. The last column samples mixtures with "
+        "the true topics; sweeps of other libraries use their own defaults. The stop "
+        "and the rules for α, for a token's own count, for the limit of η and for "
+        "merging and splitting topics were chosen on other draws.",
         "",
-        "The limit of η, which falls with K where words are rare, stays 0.1 where most"
-        " are frequent in a topic, as here. Before, the mean was 0.141, and K = 50, 100"
-        " tokens, very unequal 0.246. An η learned from the topics of a sample's tokens"
-        " runs away to 0.3. CVB0's mixtures were not at fault: those sampled with LDA's"
-        " topics fixed had the same error.",
+        "The limit of η, which falls with K where words are rare, stays 0.1 where most "
+        "are frequent in a topic, as here. Before, the mean was 0.141, and K = 50, 100 "
+        "tokens, very unequal 0.246. An η learned from the topics of a sample's tokens "
+        "grows to 0.3. CVB0's mixtures were not the cause: mixtures sampled with LDA's "
+        "topics fixed had the same error.",
         "",
         *verdicts(evenly),
         *verdicts(ordinary),
@@ -391,7 +390,7 @@ def page(records, drawn_effects, seeds):
         " them by chance only; LDA started topics from them, as it does in texts, and"
         " lost as many others. Where a document repeats words no more often than its"
         " topics say, a token's own count misleads; in texts, where words come in"
-        " bursts, half of it serves new documents. Both are told from the documents, so"
+        " bursts, half of it serves new documents. The documents themselves show both, so"
         " that fits of the real corpora below are the same as before, but for one that"
         " loses a topic of common words (k1b, K = 100).",
         "",

@@ -1,13 +1,17 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
+import copy
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
+from topicfold.editing import drop_topics, rename_topics
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
@@ -31,8 +35,8 @@ def found():
 
 
 def effects_of(found, formula="~ x", **options):
-    options = {"X": found["X"], "n_draws": 5} | options
-    return estimate_effect(found["lda"], formula, found["data"], **options)
+    options = {"data": found["data"], "X": found["X"], "n_draws": 5} | options
+    return estimate_effect(found["lda"], formula, **options)
 
 
 def matched(model, topics):
@@ -131,6 +135,37 @@ def test_kinds_of_columns(found):
     assert numbers.design.matrix.shape[1] == 3
 
 
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_types_of_pandas_are_one_kind_of_column(found, gap):
+    def effects(values):
+        column = pd.Series(list(values), dtype=object)
+        column[0 : 7 * gap] = None
+        kinds = {
+            "object": column,
+            "string": column.astype("string"),
+            "levels": column.astype("category"),
+        }
+        given = {"method": "fixed", "n_draws": 2, "X": found["X"]}
+        return {
+            name: estimate_effect(found["lda"], "~ v", {"v": own}, **given).rows()
+            for name, own in kinds.items()
+        }
+
+    texts = effects(found["data"]["side"])
+    assert texts["object"][0]["effect"] == "v: right - left"
+    assert texts["string"] == texts["levels"] == texts["object"]
+    years = pd.PeriodIndex(np.where(found["x"], "2004", "2001"), freq="Y")
+    assert effects(years)["object"][0]["effect"] == "v: 2004 - 2001"
+    numbers = effects(np.where(found["x"], 2, 1))
+    assert numbers["levels"][0]["effect"] == "v: 2 - 1"
+    assert numbers["levels"][0]["estimate"] == texts["object"][0]["estimate"]
+    days = pd.Series(pd.to_timedelta(np.where(found["x"], 2, 1), unit="D"))
+    took = effects_of(found, "~ v", data={"v": days}, method="fixed", n_draws=2)
+    assert took.rows()[0]["estimate"] == pytest.approx(
+        effects_of(found, method="fixed", n_draws=2).rows()[0]["estimate"]
+    )
+
+
 def test_sums_and_differences(found):
     single = effects_of(found)
     several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
@@ -192,6 +227,10 @@ def test_figures_by_a_second_covariate(found):
     assert len(curves.collections) == 3  # an interval for each
     points = effects_of(found, "~ group * side").plot("side", by="group").axes[0]
     assert points.get_legend().get_title().get_text() == "group"
+    rows = effects_of(found, "~ side", n_draws=2).plot("side", kind="effects").axes[0]
+    low, high = rows.get_ylim()
+    assert low < -0.4  # the first and the last of three topics are inside
+    assert high > 2.4
 
 
 def test_curves_and_dates(found):
@@ -365,7 +404,7 @@ def test_the_report_shows_effects(tmp_path):
     path = topics.report(tmp_path / "report.html", effects=found)
     assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
     assert not topics.data_.sides
-    with pytest.raises(DataError, match="effects of every topic"):
+    with pytest.raises(DataError, match="effects on every topic"):
         topics.effects("~ label", topics=[1], n_draws=5).side_table()
 
 
@@ -395,6 +434,31 @@ def test_a_corpus_names_the_topics(found):
     assert [row["estimate"] for row in rows] == [row["estimate"] for row in plain]
     halves = split_sample(LDA(3, random_state=0), "~ x", found["data"], corpus)
     assert halves.rows()[0]["words"].startswith("word")
+
+
+def test_edited_topics_keep_their_numbers(found):
+    model = LDA(n_components=6, random_state=0).fit(found["X"])
+    known = {"X": found["X"], "method": "fixed", "n_draws": 2}
+    edited = drop_topics(model, [1, 3])
+    every = estimate_effect(edited, "~ x", found["data"], **known).rows()
+    assert [row["topic"] for row in every] == ["0", "2", "4", "5"]
+    asked = {4: "4", "4": "4", "0 - 4": "0 - 4", edited.topic_data().name(2): "4"}
+    for topics, name in asked.items():
+        (row,) = estimate_effect(
+            edited, "~ x", found["data"], topics=topics, **known
+        ).rows()
+        less = every[0]["estimate"] if topics == "0 - 4" else 0.0
+        assert row["topic"] == name
+        assert abs(less - row["estimate"]) == pytest.approx(abs(every[2]["estimate"]))
+    with pytest.raises(DataError, match="Topic 3 is gone"):
+        estimate_effect(edited, "~ x", found["data"], topics=[3], **known)
+    twins = rename_topics(edited, {2: "sea", 5: "sea"})
+    with pytest.raises(DataError, match="topics 2, 5 all have the name 'sea'"):
+        estimate_effect(twins, "~ x", found["data"], topics="sea", **known)
+    halves = copy.deepcopy(edited)
+    halves.components_[3] = halves.components_[2]
+    notes = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=2).notes
+    assert "topics='4 + 5'" in " ".join(notes)
 
 
 def test_rows_in_another_order_are_refused(found):
@@ -461,7 +525,7 @@ BAD = [
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
-    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ s(x)", {}, "covariate with 2 different values"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -597,7 +661,7 @@ def test_the_groups_of_content_are_needed_and_checked(worded):
         with pytest.raises(DataError, match=said):
             estimate_effect(model, "~ x", data, X=X, **options)
 
-    refused("in each group of content. Give the groups")
+    refused("has its own words for a topic. Give the groups")
     refused("no column 'partys' for content", content="partys")
     refused("content has the shape", content=["left"])
     refused("which the fit did not have", content=["up"] * 300)
@@ -630,11 +694,30 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
-    with pytest.raises(DataError, match="whose values are compared"):
+    with pytest.raises(DataError, match="whose values are being compared"):
         effects.predict("side", at={"side": "left"})
     with pytest.raises(DataError, match="no level 'up'"):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= applies to shares"):
+    with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")
+
+
+def test_topics_that_learned_from_a_response_are_said_to_have(found):
+    side = found["data"]["x"].astype(float)
+    slda = SupervisedLDA(3, random_state=0, max_iter=5).fit(found["X"], response=side)
+    said = []
+    for model in (slda, found["lda"]):
+        saved = SimpleNamespace(model=model, counts=found["X"])
+        topics = SimpleNamespace(fitted_=saved, data_=model.topic_data())
+        effects = estimate_effect(topics, "~ x", found["data"], n_draws=2)
+        said.append("learned from a response" in effects.text())
+    assert said == [True, False]
+
+
+def test_a_long_value_is_shortened_in_the_error(found):
+    texts = ["one text " + "word " * 200, *["another", "third"] * 119, "third"]
+    with pytest.raises(DataError, match="only one of its kind") as error:
+        estimate_effect(found["lda"], "~ t", {"t": texts}, X=found["X"], n_draws=2)
+    assert len(str(error.value)) < 600

@@ -183,7 +183,7 @@ def test_dates_become_slices_of_equal_length():
 
 def test_bad_times_are_refused():
     X = np.eye(4) + 1
-    with pytest.raises(DataError, match="one value only"):
+    with pytest.raises(DataError, match="only one value"):
         DynamicLDA(2).fit(X, time=[1, 1, 1, 1])
     with pytest.raises(DataError, match="missing in row 2"):
         DynamicLDA(2).fit(X, time=[1, 2, np.nan, 1])
@@ -193,7 +193,7 @@ def test_bad_times_are_refused():
         DynamicLDA(2).fit(X, time=[1, 2])
     with pytest.raises(DataError, match="infinite in row 1"):
         checked_times([1.0, np.inf], 2)
-    with pytest.raises(DataError, match="one value only"):
+    with pytest.raises(DataError, match="only one value"):
         TimeStampedLDA(2).fit(X, time=[1, None, None, 1])
 
 
@@ -262,8 +262,22 @@ def test_seeds_and_time_go_together(tmp_path):
     assert_allclose(
         again.transform(X[:9], time=years[:9]), model.transform(X[:9], time=years[:9])
     )
-    with pytest.raises(DataError, match="one text"):
+    with pytest.raises(DataError, match="are one string"):
         DynamicLDA(9, seeds={"a": "word1"}, vocabulary=words).fit(X, time=years)
+
+
+def test_a_vocabulary_has_a_word_per_column(tmp_path):
+    X, known = np.eye(6)[[0, 1, 2, 3] * 3], {"time": [1, 2, 3] * 4}
+    options = {"max_iter": 2, "random_state": 0}
+    with pytest.raises(DataError, match="2 words for 6 columns"):
+        DynamicLDA(2, vocabulary=["a", "b"], **options).fit(X, **known)
+    model = DynamicLDA(2, vocabulary=list("abcdef"), **options).fit(X, **known)
+    model.save(tmp_path / "sound")
+    assert load(tmp_path / "sound").vocabulary == list("abcdef")
+    for words in (["a", "b"], [], 3, ["a"] * 5 + [3]):
+        model.set_params(vocabulary=words).save(tmp_path / "model")
+        with pytest.raises(ModelFileError, match="vocabulary"):
+            load(tmp_path / "model")
 
 
 def test_seeds_and_features_go_together():

@@ -197,7 +197,7 @@ def test_models_that_take_none_say_so(texts):
         MultimodalLDA(2).fit({"a": X, "b": X}, embeddings=E)
     with pytest.raises(TypeError, match=r"LSI.fit\(\) takes no 'vectors'"):
         LSI(2).fit(X, vectors=E)
-    with pytest.raises(DataError, match="by the graph that it was given"):
+    with pytest.raises(DataError, match="by the graph that you give"):
         LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
     with pytest.raises(DataError, match="compares words, so embeddings"):
         LaplacianPLSA(5, graph=NeighborGraph(of="words")).fit(X, embeddings=E)

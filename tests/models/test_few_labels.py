@@ -34,7 +34,7 @@ from topicfold.classify.few_labels import (
 )
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.side_by_side import SideBySide
-from topicfold.models.two_phase import deal_documents
+from topicfold.models.two_phase import split_documents
 
 
 @pytest.fixture(scope="module")
@@ -254,11 +254,15 @@ def test_embeddings_tell_what_words_do_not(corpus):
     assert (without.transduction_ == side).mean() < 0.65
     assert (model.transduction_ == side).mean() > 0.85
     assert (model.predict(X, embeddings=vectors) == side).mean() > 0.85
-    with pytest.raises(DataError, match="0 dimensions, in fit they had 2"):
+    with pytest.raises(DataError, match="with embeddings, and these documents have"):
         model.predict(X)
+    with pytest.raises(DataError, match="1 dimensions, in fit they had 2"):
+        model.predict(X, embeddings=vectors[:, :1])
+    with pytest.raises(DataError, match="NaN, infinity"):
+        model.predict(X, embeddings=np.full((400, 2), np.nan))
     with pytest.raises(DataError, match="3 embeddings for 400 documents"):
         model.predict(X, embeddings=vectors[:3])
-    with pytest.raises(DataError, match="2 dimensions, in fit they had 0"):
+    with pytest.raises(DataError, match="was fitted without embeddings"):
         without.predict(X, embeddings=vectors)
 
 
@@ -392,7 +396,7 @@ def test_choice_follows_the_labels():
     telling = np.eye(2)[y] + rng.normal(0, 0.3, (80, 2))
     noise = 3 * rng.normal(size=(80, 2))
     codes = np.where(np.arange(80) < 40, y, -1)
-    parts = deal_documents(codes, 5)
+    parts = split_documents(codes, 5)
     same = (y[:, None] == y) & (rng.random((80, 80)) < 0.1)
     good, bad = (
         normalize(sparse.csr_array(edges, dtype=np.float64), norm="l1")
@@ -554,11 +558,11 @@ def test_judgement_by_features_words_and_neighbours(monkeypatch):
         by_words = WordRule.taught(views.words, labelled(values))
         found = labelled(linear + by_words.values(views.words))
         values = averaged(found)
-    said = few_labels.judged(rule, features, codes, 3, views)
+    said = few_labels.rated(rule, features, codes, 3, views)
     np.testing.assert_allclose(said[0], values)
     np.testing.assert_allclose(said[1], found)
     np.testing.assert_allclose(said[2].weights, by_words.weights)
-    plain = few_labels.judged(rule, features, codes, 3, views._replace(graph=None))
+    plain = few_labels.rated(rule, features, codes, 3, views._replace(graph=None))
     np.testing.assert_allclose(plain[0], linear)
     assert plain[2] is None
 

@@ -293,7 +293,7 @@ def test_learning_priors_is_refused_where_it_means_nothing(planted):
 def test_phi_step_is_refused_where_it_means_nothing(planted):
     model = LDA(2, phi_step=OrthogonalPhi(), algorithm="variational")
     for learn in (model.fit, model.partial_fit):
-        with pytest.raises(DataError, match="phi_step works with"):
+        with pytest.raises(DataError, match="phi_step only works with"):
             learn(planted[0])
 
 

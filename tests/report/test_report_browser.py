@@ -595,7 +595,7 @@ def test_correlations_are_a_graph_with_its_pairs(open_report, small):
     assert first.count() == 1
     assert first.first.locator(".number").text_content() == "0.60"
     go(page, "#topic=0")
-    block = page.locator("section", has_text="Topics that go with it")
+    block = page.locator("section", has_text="Topics that occur with it")
     assert block.locator("li").get_attribute("data-topic") == "1"
 
 
@@ -844,7 +844,7 @@ def test_views_without_data_are_not_offered(open_report, small, missing):
     )
     page = open_report(data, "#doc=2")
     assert page.locator(".mixture li").count() >= 1
-    page.wait_for_selector("text=saved without the texts")
+    page.wait_for_selector("text=saved without its texts")
     tabs = page.locator("#tabs a").all_text_contents()
     assert ("Classes" in tabs) == ("labels" not in missing)
     for view in VIEWS:
@@ -916,5 +916,19 @@ def test_every_circle_of_similar_topics_has_a_name(open_report, n_topics, zoom, 
     figures_are_drawn(page)
     page.get_by_label("Zoom").select_option(zoom)
     figures_are_drawn(page)
-    assert page.locator(".circle-name").count() == n_topics
+    names = page.locator(".circle-name").all_text_contents()
+    # With its number, for a crowd in which a name is nearer to another circle.
+    assert sorted(int(name.split()[0]) for name in names) == list(range(n_topics))
     assert _overlaps(page) == 0
+
+
+def test_documents_without_a_topic_are_not_typical_of_it(open_report, small):
+    mixtures = np.zeros((40, 4))
+    mixtures[:, 0] = 1
+    mixtures[:3] = [0.1, 0.9, 0, 0]
+    data = dataclasses.replace(small, doc_topics=mixtures)
+    page = open_report(data, "#topic=1")
+    found = page.locator("section", has_text="Most typical documents").locator("li")
+    assert found.count() == 3
+    go(page, "#topic=2")
+    assert page.get_by_text("Most typical documents").count() == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many topics? One table of what each number gives, and one picture."""
+"""How many topics? Scores for each number, in one table and one picture."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCORES = (
     ("stability", "stability", True),
     ("accuracy", "accuracy", True),
 )
-# What one fit is scored by: all but stability.
+# The scores of a single fit: all except stability.
 _SCORED = tuple(name for name, _, _ in _SCORES if name != "stability")
 
 __all__ = ["Selection", "SelectionRecord", "select_n_components"]
@@ -40,7 +40,7 @@ __all__ = ["Selection", "SelectionRecord", "select_n_components"]
 
 @dataclass(frozen=True)
 class SelectionRecord:
-    """What one number of topics gives; means over the restarts, NaN where undefined.
+    """Scores of one number of topics; means over the restarts, NaN where undefined.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def select_n_components(
         Numbers of topics.
     y : array of shape (n_documents,), optional
         Labels; -1, "" and None mean unknown. They add the column accuracy, and the
-        model learns from those of the training documents if it can.
+        model learns from the training documents' labels if it can.
     n_restarts : int, default=3
         Fits for each number, with seeds from `random_state` on; a single fit has no
         stability.

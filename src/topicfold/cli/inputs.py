@@ -41,13 +41,13 @@ class TextOptions(Flags):
         None,
         "--from",
         metavar="FORMAT",
-        show_default="what its name shows",
+        show_default="inferred from its name",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; dots reach "
-        "nested JSON fields (body.text); repeat it to join columns.",
+        "Column with the text, or its number if the file has no column names; use dots "
+        "for nested JSON fields (body.text); repeat the option to join columns.",
         metavar="COLUMN",
-        show_default="text, body, content …, below title if there is one",
+        show_default="text, body, content …, together with title if there is one",
     )
     label: str | None = _column("the class", "label, if there is one")
     id: str | None = _column("the name of a document", "id, if there is one")
@@ -66,18 +66,18 @@ class TextOptions(Flags):
         "Leave out lines that cannot be read, and report how many.", False
     )
     min_df: str | None = _words(
-        "Keep words in at least this many documents, or this share of them.",
+        "Keep words that are in at least this many documents, or this share of them.",
         metavar="N",
         show_default="2; docs: 3",
     )
     max_df: str | None = _words(
-        "Keep words in at most this many documents, or this share of them.",
+        "Keep words that are in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="words in most documents are left out if all use them "
-        "about equally; docs: 0.3",
+        show_default="words in more than half of the documents are left out if all "
+        "documents use them about equally; docs: 0.3",
     )
     max_features: int | None = _words(
-        "Keep this many of the most frequent words.", min=1
+        "Keep only this many of the most frequent words.", min=1
     )
     stop_words: str | None = _words(
         "Words to leave out: a language (english, german, french …), none, or a file "
@@ -85,7 +85,8 @@ class TextOptions(Flags):
         show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(
-        "Numbers of words in a term: 2 for words and pairs, 2-3 for pairs and triples.",
+        "How many words a term may have: 2 for words and pairs, 2-3 for pairs "
+        "and triples.",
         metavar="N",
         show_default="1",
     )
@@ -95,12 +96,13 @@ class TextOptions(Flags):
         False,
     )
     stem: str | None = _words(
-        "Language whose stems are counted, such as english (needs snowballstemmer).",
+        "Count words with the same stem as one; give the language, such as "
+        "english (needs snowballstemmer).",
         metavar="LANGUAGE",
         show_default="none",
     )
     tokens: str | None = _words(
-        "How to split text: words; spaces, for text that is tokenised already; or your "
+        "How to split text: words; spaces, if the text is already tokenised; or your "
         "own function as MODULE:FUNCTION.",
         metavar="HOW",
         show_default="words",
@@ -153,7 +155,7 @@ class TextOptions(Flags):
         return kind if kind in TEXT_FORMATS else None
 
 
-# Options of `vectorize` that counting finds out.
+# Options of `vectorize` that are determined while counting.
 FOUND = ("stop_words", "left_out")
 # What decides on the words of a new model, and is fixed for a saved one.
 WORD_OPTIONS = (
@@ -299,6 +301,10 @@ def _span_of(times: list[str] | None) -> str:
     first, last = known.min(), known.max()
     if when.dtype.kind == "f":
         first, last = f"{first:g}", f"{last:g}"
+    else:  # hours say nothing of a span of days
+        days = known.astype("datetime64[D]")
+        if known.dtype > days.dtype and days.max() > days.min():
+            first, last = days.min(), days.max()
     return f" ({first} to {last})"
 
 
@@ -316,8 +322,9 @@ def read_in_memory(
     if isinstance(found, Corpus):
         return found, text
     raise CommandError(
-        f"{source} is kept in blocks, and this command needs all counts in memory. If "
-        f"they fit: topicfold convert {source} counts.npz, and give counts.npz."
+        f"{source} is kept in blocks, but this command needs all counts in memory. If "
+        f"they fit into memory, run topicfold convert {source} counts.npz and give "
+        "counts.npz instead."
     )
 
 
@@ -423,8 +430,8 @@ def fitted_folder(
     if documents and size > _MOST_TEXT:
         tell(
             "note",
-            f"{size / 1e6:,.0f} MB of texts are not saved with the model; name them "
-            "with --documents where a command needs them",
+            f"{size / 1e6:,.0f} MB of texts are not saved with the model, because they "
+            "are large; where a command needs them, give them with --documents",
         )
     if not documents or size > _MOST_TEXT:
         known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
@@ -485,8 +492,8 @@ def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
     tokens = saved_options(text).get("tokens") or "words"
     if ":" in tokens and given != tokens:
         raise CommandError(
-            f"the model's texts were split by the function {tokens}. It is called only "
-            f"if you say so: add --tokens {tokens}."
+            f"the model's texts were split by the function {tokens}, which is called "
+            f"only with your permission: add --tokens {tokens}."
         )
     if given not in (None, tokens):
         raise CommandError(
@@ -514,7 +521,7 @@ def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None
         what = "of the model's words are missing"
         parts.append(f"{len(missing):,} {what} (such as {missing[0]!r})")
     if more:
-        what = "words are not the model's"
+        what = "words that the model does not have"
         parts.append(f"{len(more):,} {what} (such as {more[0]!r})")
     if not parts:
         pairs = enumerate(zip(words, own, strict=True))
@@ -524,8 +531,8 @@ def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None
             f"{word!r}, in the model {expected!r})"
         )
     raise CommandError(
-        f"the vocabulary of {source} is not the model's: {' and '.join(parts)}. Count "
-        "the documents with the model's vocabulary, or give raw text."
+        f"the vocabulary of {source} is not that of the model: {' and '.join(parts)}. "
+        "Count the documents with the model's vocabulary, or give raw text."
     )
 
 

@@ -32,14 +32,18 @@ BATCH = 10  # answers between two choices of documents
 SHOWN = 1000  # characters of a text
 _HEAD = ("id", "label")
 
-_File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
+_File = Annotated[
+    Path, typer.Argument(metavar="LABELS", help="CSV file for the answers.")
+]
 
 
 class _Flags(Flags):
     classes: list[str] | None = flag(
-        "Names of the classes, if known; may be repeated.", metavar="A,B,…"
+        "Names of the classes, if you know them; may be repeated.", metavar="A,B,…"
     )
-    number: int = flag("Documents to ask about, at most.", 50, "--number -n", min=1)
+    number: int = flag(
+        "Largest number of documents to ask about.", 50, "--number -n", min=1
+    )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
 
@@ -165,7 +169,7 @@ def _next_documents(
     unlabelled = [d for d, label in enumerate(labels) if not label and d not in skipped]
     order = np.random.default_rng(seed).permutation(unlabelled)
     if len(order) and len(set(labels) - {""}) > 1:
-        # Words may not tell the classes apart yet: then at random.
+        # If words do not distinguish the classes yet, choose at random.
         with working("Choosing documents …"), contextlib.suppress(DataError):
             model = TopicClassifier(cv=0, n_jobs=jobs).fit(counts, labels)
             order = model.suggest_labels(BATCH + len(skipped))

@@ -92,7 +92,7 @@ class DeclaredParameters:
     entries in the docstring: it describes only what it adds or changes. Of parameters
     that are those of a step or a side, the `_part`, constraints and descriptions are
     taken from there. So does a method; what bases say of its parameters, or else
-    `transform`, is added. A fitted attribute that is missing is told in a sentence.
+    `transform` or `fit`, is added. A sentence says which fitted attribute is missing.
     """
 
     if not TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:
         yield name, [*limits, None] if type(None) in get_args(kind) else limits
 
 
-# What other libraries call parameters.
+# Names of parameters in other libraries.
 _ELSEWHERE = {
     **dict.fromkeys(("num_topics", "n_topics", "nr_topics", "k", "K"), "n_components"),
     **dict.fromkeys(("passes", "iterations", "n_iter", "num_iterations"), "max_iter"),
@@ -207,11 +207,11 @@ def _complete_docstring(cls: Any) -> None:
 
 
 def _complete_method(cls: type, name: str, method: Any) -> None:
-    """Add what bases, or else `transform`, say of a method's parameters."""
+    """Add what bases, or else `transform` or `fit`, say of a method's parameters."""
     doc = inspect.cleandoc(method.__doc__ or "")
     told: dict[str, str] = {}
     bases = [b for b in reversed(cls.__mro__) if issubclass(b, DeclaredParameters)]
-    for source in ("transform", name):
+    for source in ("fit", "transform", name):
         for base in bases:
             text = getattr(vars(base).get(source), "__doc__", None)
             told |= _entries(text or "", "Parameters")

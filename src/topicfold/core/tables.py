@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -30,6 +30,19 @@ def shown(value: Any) -> str:
 def printable(text: str) -> str:
     """Return the text without control characters, which a terminal would obey."""
     return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed("abcd", 2)
+    'a, b and 2 more'
+    """
+    shown = [str(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 # Columns of a plain table are not made narrower than this, and no less of the last one

@@ -46,7 +46,23 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     except ValueError:
         return _parse_dates(texts)
     # In the finest unit that occurs; a missing time has none of its own.
-    return np.array([text or "NaT" for text in plain], dtype=known.dtype)
+    found = np.array([text or "NaT" for text in plain], dtype=known.dtype)
+    days = found.astype("datetime64[D]")
+    # Spreadsheets and data frames write days as midnights.
+    midnights = (
+        known.dtype > np.dtype("datetime64[D]")
+        and not ((found != days) & ~np.isnat(found)).any()
+    )
+    return days if midnights else found
+
+
+def unreadable(texts: Sequence[str]) -> str:
+    """Return the first of some times that is neither a number nor a date on its own.
+
+    The first of all, if they only do not go together.
+    """
+    known = [text for text in texts if text.strip()] or [""]
+    return next((text for text in known if parse_times([text]) is None), known[0])
 
 
 def _parse_dates(texts: list[str]) -> NDArray[Any] | None:

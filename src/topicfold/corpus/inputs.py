@@ -92,7 +92,7 @@ def as_documents(
     if is_anndata(X):
         if "text" in named:
             raise DataError(
-                "an AnnData object has counts and no texts, so text cannot be named. "
+                "an AnnData object has counts and no texts, so text= has no meaning. "
                 "Leave it out; layer= chooses the counts."
             )
         return as_documents(from_anndata(X, **named))
@@ -131,7 +131,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
-            "data frame. Leave it out; labels are the second argument of fit."
+            "data frame. Leave it out; labels are the second argument of fit, and "
+            "over_time takes times."
         )
     return found
 
@@ -311,7 +312,7 @@ def _of_arrow(frame: Any) -> Frame:
 
 
 _PARTS = ("X", "layers", "obs", "var", "obsm", "varm")
-# Where counts are kept, by custom, once X is normalised.
+# The layer that usually has the counts once X is normalised.
 _COUNTS = "counts"
 
 
@@ -418,8 +419,8 @@ def to_anndata(data: Any, topics: Any, *, key: str = "topics") -> None:
     words = getattr(record, "components_", getattr(record, "topics", None))
     if mixtures is None or words is None:
         raise DataError(
-            "topics are needed that were fitted and keep the mixtures of their "
-            f"documents. Got a {type(topics).__name__} instead."
+            "fitted topics are needed, with the mixtures of their documents. Got a "
+            f"{type(topics).__name__} instead."
         )
     shape = len(mixtures), np.shape(words)[1]
     if tuple(data.shape) != shape:

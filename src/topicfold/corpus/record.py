@@ -247,8 +247,9 @@ class Corpus(CountedDocuments):
         if self.links is not None:
             if len(np.unique(index)) < len(index):
                 raise DataError(
-                    "select got a document twice, and links between copies have no "
-                    "meaning. Select each document once, or set links=None before."
+                    "select got a document twice, and links between copies of a "
+                    "document have no meaning. Select each document once, or set "
+                    "links=None first."
                 )
             place = np.full(self.n_documents, -1, dtype=np.int64)
             place[index] = np.arange(len(index))

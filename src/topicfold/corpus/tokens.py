@@ -38,7 +38,7 @@ from topicfold.exceptions import DataError, DataWarning
 
 _logger = logging.getLogger("topicfold")
 
-# How to cut: a name, or a function from a text to its words.
+# How to split: a name, or a function from a text to its words.
 Tokens = str | Callable[[str], Iterable[str]]
 
 # Joiners that live inside words of Persian and of the languages of India.
@@ -64,7 +64,7 @@ _TAG = re.compile(
     r"<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,300}>",
     re.IGNORECASE,
 )
-# What is left where the & was lost.
+# What is left of an entity that lost its &.
 _BARE_NAMES = ("quot;", "amp;", "lt;", "gt;", "nbsp;", "apos;", "#")
 _BARE_ENTITY = re.compile(r"(?<!\w)(?:quot|amp|lt|gt|nbsp|apos|#\d{1,6});")
 _LINK = re.compile(r"(?<!\w)(?:https?://|ftp://|www\.)[^\s<>\"')\]]{1,2000}")
@@ -219,7 +219,7 @@ def runs(text: str) -> list[str]:
 def word_in(run: str) -> str | None:
     """Return the word of a run, or None."""
     if run.isascii():
-        # No word without two letters; most runs begin with them.
+        # A word needs two letters; most runs begin with two.
         if run[:2].isalpha() and len(run) > 1:
             return run
         return run if sum(map(str.isalpha, run)) > 1 else None
@@ -399,11 +399,11 @@ def warn_unspaced(words: Iterable[str]) -> None:
     for name, found in lengths.items():
         if 2 * len(found) > looked_at and sum(found) > _LONGEST_WORD * len(found):
             warnings.warn(
-                f"The texts are in {name}, which is written without spaces, so most "
-                f"terms are whole phrases (mean length {sum(found) / len(found):.0f} "
-                "letters). Split the texts into words with a function given as tokens, "
-                f"such as {_CUTTERS[name]}; or put spaces between words and say "
-                "tokens='spaces'.",
+                f"The texts are in {name}, which is written without spaces between "
+                "words, so most terms are whole phrases (mean length "
+                f"{sum(found) / len(found):.0f} letters). Split the texts into words "
+                f"with a function given as tokens, such as {_CUTTERS[name]}; or put "
+                "spaces between the words and set tokens='spaces'.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -447,8 +447,8 @@ def stop_words_for(texts: Sequence[str]) -> tuple[str, bool]:
         return language, False
     if importlib.util.find_spec("stop_words") is None:
         _logger.warning(
-            "These texts are in %s, whose stop words are not installed: pip install "
-            "'topicfold[languages]', or give a list of words as stop_words",
+            "These texts are in %s, and its stop words are not installed: run pip "
+            "install 'topicfold[languages]', or give a list of words as stop_words",
             language.capitalize(),
         )
         return "english", True

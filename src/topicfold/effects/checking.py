@@ -46,25 +46,25 @@ def split_sample(
 ) -> Effects:
     """Find topics in one part of the documents and estimate effects in the other.
 
-    Topics that were chosen after a look at the effects, or fitted to the same
-    documents, are outcomes that the covariates helped to make. Here no document has a
-    part in both. Documents of a cluster stay together.
+    If topics are fitted to the same documents, or chosen after a look at the effects,
+    they already depend on the covariates. Here no document is used for both. Documents
+    of a cluster stay together.
 
     Parameters
     ----------
     model : estimator
         A model; it is copied, and the copy fitted.
     formula, data, X, topics, n_draws, cluster, weights, robust, random_state, n_jobs
-        As in :func:`estimate_effect`; topics are numbers, since their names are not
-        known before.
+        As in :func:`estimate_effect`; topics are given by numbers, since their names
+        are not known in advance.
     share : float, default=0.5
         Part of the documents in which topics are found.
 
     Returns
     -------
     Effects
-        Of the other documents; `model_` is the fitted copy, and `split_` says which
-        documents its topics are from.
+        The effects in the other documents; `model_` is the fitted copy, and `split_`
+        shows which documents its topics are from.
 
     References
     ----------
@@ -160,12 +160,12 @@ def permutation_test(
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Table:
-    """Test whether a covariate and the topics belong together, by shuffling.
+    """Test whether a covariate and the topics are related, by permutation.
 
-    Topics are drawn without any covariate. What the other covariates of the formula
-    leave of the documents' mean shares is shuffled between documents (Freedman and
-    Lane); of clusters, signs are flipped instead. A p-value says how often the shuffled
-    documents show as strong a link as the real ones.
+    Topics are drawn without any covariate. The residuals of the documents' mean shares,
+    given the other covariates of the formula, are shuffled between documents (Freedman
+    and Lane); with clusters, signs are flipped instead. A p-value says how often the
+    shuffled documents show a link as strong as the real one.
 
     Parameters
     ----------

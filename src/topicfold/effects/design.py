@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A formula and a table of covariates as the design of a regression.
 
-`formulaic` reads the formula; here columns are checked, rows with missing values left
-out and counted, dates made numbers, and what stops a regression said by name.
+`formulaic` reads the formula. Here columns are checked, rows with missing values are
+left out and counted, dates become numbers, and an error names what makes a regression
+impossible.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.lazy import optional
-from topicfold.core.tables import load_pandas
-from topicfold.core.times import parse_times
+from topicfold.core.tables import listed, load_pandas
+from topicfold.core.times import parse_times, unreadable
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 
@@ -88,9 +90,9 @@ class Design:
         return np.asarray(frame[name], dtype=np.float64)
 
     def only_values(self, place: int) -> list[str]:
-        """Return the levels that one document alone has, as column = value."""
+        """Return the levels that only one document has, as column = value."""
         return [
-            f"{c.name} = {value}"
+            f"{c.name} = {textwrap.shorten(str(value), 60, placeholder=' …')}"
             for c in self.covariates
             if c.kind == "levels"
             for value in [self._frame[c.name].iloc[place]]
@@ -122,13 +124,16 @@ def make_design(
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
-    Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at. A column or index that has their `ids` in another order is
-    refused.
+    Documents that are not `with_words` are left out, with a note; if `among` is given,
+    only those documents are used. A column or index that has their `ids` in another
+    order is refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
-        raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
+        raise DataError(
+            "the cluster is given twice: after | and as cluster=. Leave one of them "
+            "out."
+        )
     frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)
@@ -183,8 +188,9 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     terms = right if mark else left
     if mark and left.strip():
         raise DataError(
-            f"the formula has {left.strip()!r} before ~. Shares of topics are what is "
-            "explained: choose them with topics=, and begin the formula with ~."
+            f"the formula has {left.strip()!r} before ~. The formula explains the "
+            "shares of topics: choose these with topics=, and begin the formula with "
+            "~."
         )
     depth, cut = 0, None
     for place, letter in enumerate(terms):
@@ -245,14 +251,14 @@ def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
             raise DataError(
                 f"the rows of data are in another order than the documents: its {name} "
                 f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
-                "Give them in the order of the documents; the command sorts them by "
-                "--id COLUMN."
+                "Sort the rows of data in the order of the documents."
             )
 
 
 def _variables(terms: str, frame: Any) -> list[str]:
     """Return the columns that a formula uses, in its order; refuse unknown ones."""
     formulaic = load_formulaic()
+    _check_quoted(terms, frame)
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
@@ -267,12 +273,32 @@ def _variables(terms: str, frame: Any) -> list[str]:
         known = [str(name) for name in frame.columns]
         raise DataError(
             f"data has no column {unknown[0]!r}{_near(unknown[0], known)}. It has "
-            f"{_listed(known)}."
+            f"{listed(known)}."
         )
     used = sorted(named & {*frame.columns}, key=lambda name: terms.find(name))
     if not used:
         raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
     return used
+
+
+def _check_quoted(terms: str, frame: Any) -> None:
+    """Refuse a column such as Written on without quotes, and one such as a.b."""
+    bare = re.sub("`[^`]*`", " ", terms)
+    for name in map(str, frame.columns):
+        odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
+        if not odd:
+            continue
+        used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
+        if "." in name and (used or f"`{name}`" in terms):
+            raise DataError(
+                f"the formula '~ {terms}': names in a formula have no points. Rename "
+                f"the column {name!r}, such as {name.replace('.', '_')!r}."
+            )
+        if used:
+            raise DataError(
+                f"the formula '~ {terms}': the name of the column {name!r} is not one "
+                f"word. Put it into backquotes: `{name}`."
+            )
 
 
 def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str]]:
@@ -294,8 +320,13 @@ def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str
         ):
             changed[name], is_date = _numbers_of(name, column)
             dates |= {name} if is_date else set()
-        elif not pandas.api.types.is_numeric_dtype(column) and column.dtype == object:
-            changed[name] = column.where(column.isna(), column.astype(str))
+        elif hasattr(column, "cat"):  # of numbers, too: new values are told by names
+            changed[name] = column.cat.rename_categories(str)
+        elif pandas.api.types.is_timedelta64_dtype(column):
+            changed[name] = column.dt.total_seconds() / 86400.0
+        elif not pandas.api.types.is_numeric_dtype(column):
+            plain = column.astype(object)
+            changed[name] = plain.where(plain.isna(), plain.astype(str))
     return frame.assign(**changed), dates
 
 
@@ -304,11 +335,9 @@ def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
     texts = ["" if value is None or value != value else str(value) for value in column]
     values = parse_times(texts)
     if values is None:
-        written = [text for text in texts if text.strip()] or [""]
-        shown = next((t for t in written if parse_times([t]) is None), written[0])
         raise DataError(
             f"the column {name!r} is used as a number or date, but some of its values "
-            f"are neither (first: {shown!r}). Write dates like 2001-05-03."
+            f"are neither (first: {unreadable(texts)!r}). Write dates like 2001-05-03."
         )
     if values.dtype.kind == "M":
         return _days(values), True
@@ -336,7 +365,7 @@ def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
             known = [str(name) for name in frame.columns]
             raise DataError(
                 f"data has no column {given!r} for {what}{_near(given, known)}. It has "
-                f"{_listed(known)}."
+                f"{listed(known)}."
             )
         return np.asarray(frame[given])
     values = np.asarray(given)
@@ -365,7 +394,8 @@ def _weights(values: NDArray[Any]) -> Floats:
         raise DataError("weights must be numbers.") from error
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise DataError(
-            "weights must be positive and finite. Leave documents without weight out."
+            "weights must be positive and finite. Leave out documents with a "
+            "weight of zero."
         )
     return weights / weights.mean()
 
@@ -383,7 +413,7 @@ def _dropped(
     missing = int((looked_at & ~known).sum())
     if missing:
         where = [name for name in used if frame[name].isna().any()]
-        named = f" ({_listed(where)})" if where else ""
+        named = f" ({listed(where)})" if where else ""
         are = "is" if missing == 1 else "are"
         notes.append(
             f"{missing:,} of {total:,} documents {are} left out: a value is "
@@ -466,7 +496,7 @@ def _check(design: Design) -> None:
         one = len(follow) == 1
         what = "covariate {} follows" if one else "covariates {} follow"
         raise DataError(
-            f"the {what.format(_listed(follow))} from those before (collinear), so "
+            f"the {what.format(listed(follow))} from those before (collinear), so "
             "effects cannot be separated. Leave "
             f"{'it' if one else 'them'} out."
         )
@@ -479,7 +509,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
     if len(alone):
         own = design.only_values(int(alone[0]))
-        what = f" ({_listed(own)})" if own else ""
+        what = f" ({listed(own)})" if own else ""
         raise DataError(
             f"the document in row {int(design.rows[alone[0]])} of the data is the only "
             f"one of its kind{what}: its effect has no standard error. Leave it out or "
@@ -493,7 +523,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
         others = design.matrix[design.clusters != deciding[0]]
         names = [n for n, x in zip(design.names, np.ptp(others, axis=0), strict=True)
                  if x == 0 and n != "Intercept"]  # fmt: skip
-        what = f" ({_listed(names)})" if names else ""
+        what = f" ({listed(names)})" if names else ""
         raise DataError(
             f"one cluster alone determines a coefficient{what}, so its spread over "
             "clusters cannot be estimated. Leave the covariate out, or the cluster."
@@ -526,8 +556,8 @@ def _context() -> Mapping[str, Any]:
             distinct = len(np.unique(x))
             if distinct < 3:
                 raise DataError(
-                    f"s() has a covariate of {distinct} values. A spline needs three "
-                    "or more; leave s() out."
+                    f"s() is used for a covariate with {distinct} different values, "
+                    "but a spline needs three or more. Leave s() out."
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(
@@ -559,9 +589,3 @@ def _plain(text: str) -> str:
 def _near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
-
-
-def _listed(names: Iterable[str], most: int = 8) -> str:
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where draws of topics and shares come from, for any model.
 
-What `estimate_effect` asks of a model is small. It has topics (`components_`, rows on
-the simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
+`estimate_effect` needs little of a model. It has topics (`components_`, rows on the
+simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
 counts in its columns. For ``method="posterior"`` it has one of
 
 - ``theta_draws(n_draws, random_state=0, X=None)``, which yields arrays (D, K) of the
@@ -51,13 +51,14 @@ _START_SHARE = 1e-6
 
 @dataclass
 class Source:
-    """What draws are made of."""
+    """What draws are made from."""
 
     model: Any = None  # fitted
     topics: NDArray[Any] | None = None  # φ (K, V)
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
     ids: Sequence[str] | None = None  # of the documents, if they have any
+    numbers: Sequence[int] = ()  # of the topics
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
     # The group of each document, where groups have other words for a topic.

@@ -28,6 +28,7 @@ from topicfold.effects.regression import (
 )
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
+from topicfold.known import taken_by
 from topicfold.phi.slices import numbered
 
 Floats = NDArray[np.float64]
@@ -56,22 +57,21 @@ def estimate_effect(
 ) -> Effects:
     """Estimate effects of covariates on the shares of topics, with intervals.
 
-    Shares of topics are regressed on the covariates, once for every draw of the
-    topics, and the draws are pooled by Rubin's rules. Shares are not the mixtures of
-    the model, which its prior pulls together or apart: they are linear in the
-    frequencies of words, and unbiased for any mixtures. So effects are neither pulled
-    to zero nor exaggerated, and intervals contain the uncertainty of few words and of
-    the topics.
+    Shares of topics are regressed on the covariates, once for every draw of the topics,
+    and the draws are pooled by Rubin's rules. Shares are not the mixtures of the model,
+    which its prior biases. They are linear in the frequencies of words and unbiased for
+    any mixtures. So effects are neither shrunk towards zero nor exaggerated, and
+    intervals include the uncertainty of short documents and of the topics.
 
     Parameters
     ----------
     model : Topics, fitted model, TopicData or array
-        Topics, or a model with `X`. An array (D, K) of mixtures is a point estimate:
-        its effects have no intervals. An array (S, D, K) has draws of yours.
+        Topics, or a model with `X`. An array (D, K) of mixtures is a point estimate,
+        and its effects have no intervals. An array (S, D, K) holds draws of your own.
     formula : str
         Covariates, such as ``"~ party * year"`` or ``"~ treatment + s(date) | city"``:
-        ``s(x)`` is a natural spline, ``C(x)`` takes numbers as categories, ``a * b``
-        is with the interaction, and ``| city`` groups documents that are not
+        ``s(x)`` is a natural spline, ``C(x)`` treats numbers as categories, ``a * b``
+        includes the interaction, and ``| city`` groups documents that are not
         independent.
     data : data frame, mapping of columns or list of mappings
         A row per document. Rows with a missing covariate are left out and counted.
@@ -82,12 +82,12 @@ def estimate_effect(
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
     method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
-        "joint" draws the topics, by a sampler that starts at the fit. "fixed" takes
-        them as known, for topics found on other documents; nothing is drawn.
+        "joint" draws the topics, by a sampler that starts at the fit. "fixed" treats
+        them as known, for topics found in other documents; nothing is drawn.
         "bootstrap" refits the model for every draw, on documents drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
-        posterior, which does not use the covariates: effects are attenuated where
-        texts are short.
+        posterior, which does not use the covariates, so effects are attenuated if texts
+        are short.
     n_draws : int, default=25
         Draws of the topics.
     cluster, weights : str or array-like, optional
@@ -96,8 +96,8 @@ def estimate_effect(
         The groups of a `StructuralLDA` fitted with content: a column, or the group of
         each document. A document's shares are those of its group's own topics.
     robust : bool or {"HC1", "HC3"}, default=True
-        Standard errors that allow unequal variances; True is HC3, with clusters the
-        jackknife over them. "HC1" is what most programs report, also of clusters.
+        Standard errors that allow for unequal variances. True is HC3, or with clusters
+        the jackknife over them. "HC1" is what most programs report, also for clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -175,8 +175,20 @@ def effects_of(
         *_notes(pooled.n_draws, given, method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
+        *_taught(chosen),
     )
     return Effects(replace(design, notes=notes), outcomes, pooled)
+
+
+def _taught(source: Source) -> Iterator[str]:
+    """Say that topics were learned from what may be a covariate now."""
+    own = not source.given and source.topic_draws is None
+    responses = taken_by(source.model) & {"response", "labels"}
+    if own and (responses or hasattr(source.model, "classes_")):
+        yield (
+            "The topics were learned from a response or labels of these documents: "
+            "effects of it are larger here than elsewhere. Use split_sample."
+        )
 
 
 def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
@@ -193,7 +205,7 @@ def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
         )
     if content is None:
         raise DataError(
-            "the topics have other words in each group of content. Give the groups: "
+            "each group of content has its own words for a topic. Give the groups: "
             "content='column' of the data, or a group per document."
         )
     values = column_of(data, content, "content", source.documents().shape[0])
@@ -223,8 +235,8 @@ def design_of(
 
 def find_source(
     model: Any, X: Any, method: str
-) -> tuple[Source, list[str], Floats | None]:
-    """Return what draws are made of, the names of the topics, and draws given."""
+) -> tuple[Source, dict[int, str], Floats | None]:
+    """Return what draws are made from, names of topics by number, draws if given."""
     if isinstance(model, np.ndarray):
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
@@ -235,14 +247,14 @@ def find_source(
             )
         if not np.isfinite(given).all():
             raise DataError("the mixtures have NaN or infinity.")
-        return Source(), [f"topic {k}" for k in range(given.shape[2])], given
+        return Source(), {k: f"topic {k}" for k in range(given.shape[2])}, given
     saved = getattr(model, "fitted_", None)
     if saved is not None and hasattr(model, "data_"):  # Topics
         record, model, counts = model.data_, saved.model, saved.counts
         if X is not None:
             raise DataError(
-                "Topics has its documents, so leave X out. For other documents, give "
-                "topics.model_ and X."
+                "Topics has its own documents, so leave X out. For other documents, "
+                "give topics.model_ and X."
             )
     else:
         counts, ids = None, getattr(X, "ids", None)
@@ -256,11 +268,13 @@ def find_source(
         )
     phi = np.asarray(phi)
     if len(phi) < 2:
-        raise DataError("the model has one topic, whose share is always 1.")
-    names = [record.name(k) for k in range(len(phi))]
+        raise DataError(
+            "the model has only one topic, whose share is always 1. Fit more topics."
+        )
+    names = {number: record.name(k) for k, number in enumerate(record.numbers)}
     if X is None:
         ids = getattr(record, "doc_ids", None)
-    source = Source(model, phi, None, X is not None, ids)
+    source = Source(model, phi, None, X is not None, ids, tuple(names))
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -300,14 +314,14 @@ def _notes(
     if n_draws < 2:
         yield (
             "The mixtures are point estimates without draws, so there are no "
-            "intervals. Give a model and its counts to get them."
+            "intervals. To get intervals, give a model and its counts."
         )
         return
     origin = {
-        "joint": f"Unbiased shares in {n_draws} draws of the topics.",
-        "fixed": "Unbiased shares; the topics are taken as known.",
-        "bootstrap": f"Unbiased shares in the topics of {n_draws} refits on bootstrap "
-        "samples.",
+        "joint": f"Intervals allow for noise in mixtures and topics ({n_draws} draws).",
+        "fixed": "Intervals allow for noise in mixtures; topics are treated as known.",
+        "bootstrap": "Intervals allow for noise in mixtures and topics "
+        f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
         "which does not use the covariates: effects may be attenuated.",
     }
@@ -331,12 +345,12 @@ def _drifted(source: Source) -> Iterator[str]:
         return
     far = np.flatnonzero(source.drift > MOST_DRIFT)
     if len(far):
-        listed = ", ".join(map(str, far[:10]))
+        listed = ", ".join(str(source.numbers[k]) for k in far[:10])
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
             f"{topics} other words in the draws than in the fit, because the documents "
-            "do not support them as one topic: the effect is not that of the fitted "
-            "topic. Use fewer topics, or method='fixed'."
+            "do not support these words as one topic. The effect is therefore not "
+            "that of the fitted topic. Use fewer topics, or method='fixed'."
         )
 
 
@@ -345,11 +359,12 @@ def _split(source: Source) -> Iterator[str]:
     if source.alike is None:
         return
     pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
-    for one, other in pairs[:3]:
+    for pair in pairs[:3]:
+        one, other = (source.numbers[k] for k in pair)
         yield (
-            f"Topics {one} and {other} have nearly the same words: one subject "
-            "split in two, so the share of either means little. Read the effect on "
-            f"their sum, topics='{one} + {other}', or fit fewer topics."
+            f"Topics {one} and {other} have nearly the same words: they are one "
+            "subject split in two, so the share of either alone means little. Read "
+            f"the effect on their sum, topics='{one} + {other}', or fit fewer topics."
         )
     if len(pairs) > 3:
         yield f"{len(pairs) - 3} more pairs of topics have nearly the same words."

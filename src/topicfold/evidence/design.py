@@ -20,7 +20,7 @@ from topicfold.core.saved import is_text
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 
-# Columns up to which each is held against all others.
+# Up to this many columns, each is compared with all others.
 MOST_COMPARED = 500
 DEGREE = 3
 _LONGEST = 40  # letters of a name in a message
@@ -32,8 +32,8 @@ def learn_columns(
 ) -> tuple[list[Column], sparse.csr_matrix]:
     """Return how each column becomes numbers, and the design (D, F).
 
-    Numbers with more values than `n_knots` are splines, all are lines if it is None;
-    categories of fewer than `min_documents` have no column.
+    Numbers with more values than `n_knots` become splines; if it is None, all are
+    straight lines. Categories of fewer than `min_documents` get no column.
     """
     columns: list[Column] = []
     left_out = []
@@ -48,8 +48,8 @@ def learn_columns(
             columns.append(column)
     if left_out:
         warn_caller(
-            f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {listed(left_out)}."
+            "These features do not distinguish documents (they have one value in all, "
+            f"or a different category in each) and are left out: {listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -66,8 +66,8 @@ def encode(
 ) -> sparse.csr_matrix:
     """Return the design (D, F), a column of ones first, by what was learned.
 
-    A warning names unknown categories, unless `fitting`: those of fewer documents than
-    asked have no column on purpose.
+    A warning names unknown categories, unless `fitting`: then categories without a
+    column were left out on purpose, as too rare.
     """
     given = dict(named_columns(data, n_documents))
     missing = [c["name"] for c in columns if c["name"] not in given]
@@ -168,8 +168,8 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
 
 def _is_records(data: Any) -> bool:
     """Whether features are a mapping for each document."""
-    listed = isinstance(data, list | tuple | np.ndarray)
-    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    rows = isinstance(data, list | tuple | np.ndarray)
+    return rows and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:
@@ -229,7 +229,7 @@ def _levels(value: Any) -> Iterable[str]:
 def learn_column(
     name: str, values: NDArray[Any], n_knots: int | None, min_documents: int
 ) -> Column | None:
-    """Return how a column is encoded, None if it tells no documents apart."""
+    """Return how a column is encoded; None if it does not distinguish documents."""
     numbers = _numbers(values)
     if numbers is None:
         found: dict[str, int] = {}
@@ -279,14 +279,17 @@ def encoded_column(
                 f"{column['width']}."
             )
         if not np.isfinite(values.data).all():
-            raise DataError("features has NaN or infinity. A sparse matrix is taken as "
-                            "it is: leave out what is missing.")  # fmt: skip
+            raise DataError("features has NaN or infinity. Sparse matrices may have "
+                            "neither: remove these entries.")  # fmt: skip
         return sparse.csr_matrix(values, dtype=np.float64)
     if kind == "category":
         return _encode_levels(name, values, column["levels"], warn=not fitting)
     numbers = _numbers(values)
     if numbers is None:
-        raise DataError(f"The feature {name!r} was a number in the fit; it is not now.")
+        raise DataError(
+            f"The feature {name!r} was a number in the fit, but is not a number now. "
+            "Give numbers."
+        )
     known = np.isfinite(numbers)
     if kind == "number":
         scaled = (numbers - column["mean"]) / column["scale"]
@@ -348,18 +351,18 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{listed(found)}. Only their joint effect can be learned. Leave "
-            "them out to read the effects of the others."
+            f"{listed(found)}. Only their joint effect can be learned. Leave them out "
+            "if you want to read the effects of the others."
         )
 
 
-def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
+def _dependent(gram: NDArray[np.float64]) -> list[int]:
     """Return the columns that are linear combinations of earlier ones (Cholesky)."""
     left = gram.copy()
     own = np.maximum(np.diag(gram).copy(), 1e-300)
     dependent = []
     for j in range(len(gram)):
-        if left[j, j] <= tol * own[j]:
+        if left[j, j] <= 1e-9 * own[j]:
             dependent.append(j)
             continue
         row = left[j] / left[j, j]

@@ -2,9 +2,9 @@
 """Covariates by formula: which columns of a table make a design, and their products.
 
 ``~ party * s(day) + C(year)`` has the columns party and year as categories, day as a
-spline, and the products of party and day. Nothing of a formula is run as a program, so
-that one from a file does no harm. What a formula learns of a table is kept as numbers
-and names (`evidence.design`), for new documents and for files.
+spline, and the products of party and day. A formula is never run as a program, so that
+one from a file does no harm. What a formula learns from a table is kept as numbers and
+names (`evidence.design`), for new documents and for files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.times import parse_times
+from topicfold.core.times import parse_times, unreadable
 from topicfold.evidence.design import (
     Column,
     as_levels,
@@ -99,8 +99,8 @@ def _factor(text: str, formula: str) -> Factor:
     found = _FACTOR.match(text)
     if found is None:
         raise DataError(
-            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; make a "
-            "column of your own for anything else."
+            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; for "
+            "anything else, compute a column yourself."
         )
     kind, inner, width, plain = found.groups()
     name = (inner or plain).strip("`")
@@ -183,8 +183,7 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         return np.full(len(values), np.nan)
     found = parse_times(texts)
     if found is None:
-        written = [text for text in texts if text.strip()]
-        shown = next((t for t in written if parse_times([t]) is None), written[0])
+        shown = unreadable(texts)
         raise DataError(
             f"s({name}) needs numbers or dates, and {shown!r} is neither. Dates are "
             "such as 2001-05-03."
@@ -241,7 +240,7 @@ def _warn_of_collinear(covariates: Covariates, design: NDArray[np.float64]) -> N
             name = columns[place]["name"]
             warnings.warn(
                 f"The covariate {name!r} follows from the others (collinear), so their "
-                "effects cannot be told apart. Leave it out.",
+                "effects cannot be separated. Leave it out.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -277,8 +276,8 @@ def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:
         if 0 < n_missing < len(values):
             warnings.warn(
                 f"The covariate {name!r} is missing in {n_missing:,} of "
-                f"{len(values):,} documents. They stay in the fit, and it has no "
-                "effect on them; leave them out if that is not meant.",
+                f"{len(values):,} documents. They stay in the fit without an effect of "
+                "this covariate; leave them out if you do not want that.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -302,8 +301,9 @@ def _learned(factor: Factor, given: dict[str, Any]) -> Column:
         known = {value for value in values if not is_missing(value)}
         fewer = f", or s({factor.name}, df={LEAST_COLUMNS})"
         raise DataError(
-            f"s({factor.name}) needs a number with more values than the spline has "
-            f"knots. Write {factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
+            f"s({factor.name}) needs a number with more different values than the "
+            "spline has knots. Write "
+            f"{factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
         )
     return {**column, "as_levels": True} if factor.kind == "C" else column
 
@@ -313,12 +313,6 @@ def _values(name: str, given: dict[str, Any]) -> Any:
         close = difflib.get_close_matches(name, given, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise DataError(
-            f"the covariates have no column {name!r}{hint}. They have "
-            f"{_listed(list(given))}."
+            f"the covariates have no column {name!r}{hint}. They have {listed(given)}."
         )
     return given[name]
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

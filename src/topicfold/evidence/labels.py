@@ -78,11 +78,11 @@ class Labels(DeclaredParameters, Side):
         Whether documents have any number of labels: a list had none or more than one,
         or labels came as a matrix.
     clue_weights_ : ndarray of shape (5,)
-        What the logarithms of a label's share, of the likelihood of the document's
-        words, of that of its different words, of the label's frequency, and of the
-        likelihood ratio of words that distinguish labels weigh in the score of a label,
-        learned from hidden labels. Only with one label per document, and where hidden
-        labels were predicted.
+        Weights in the score of a label, learned from hidden labels, of five logarithms:
+        the label's share, the likelihood of the document's words, that of its different
+        words, the label's frequency, and the likelihood ratio of words that distinguish
+        labels. Only with one label per document, and where hidden labels were
+        predicted.
 
     References
     ----------
@@ -115,7 +115,8 @@ class Labels(DeclaredParameters, Side):
         if len(bare) and self.n_background == 0:
             raise DataError(
                 f"Document {bare[0]} has no label, and there is no background topic "
-                "for it. Give None if its labels are not known, or n_background=1."
+                "that it could use. Give None if its labels are not known, or set "
+                "n_background=1."
             )
         return known
 
@@ -130,8 +131,9 @@ class Labels(DeclaredParameters, Side):
             shown = ", ".join(repr(str(label)) for label in strange[:5])
             warn_caller(
                 f"No document of the fit had the label{'s' * (len(strange) > 1)} "
-                f"{shown}{' and more' if len(strange) > 5 else ''}: left out; a "
-                "document with no other label may use all topics."
+                f"{shown}{' and more' if len(strange) > 5 else ''}. "
+                f"{'They are' if len(strange) > 1 else 'It is'} ignored; a document "
+                "with no other label may use all topics."
             )
         chosen = sparse.csr_matrix(
             (np.ones(len(classes)), (np.arange(len(classes)), np.maximum(found, 0))),
@@ -159,8 +161,8 @@ class Labels(DeclaredParameters, Side):
             )
         if len(self.classes_) == 0:
             warn_caller(
-                "The model was fitted without a known label of any document, so it is "
-                f"LDA with n_background={self.n_background}. Give fit(X, labels=...)."
+                "The model was fitted without any known label, so it is LDA with "
+                f"n_background={self.n_background}. Give fit(X, labels=...)."
             )
         self.topic_names_ = self.names()
         return n_topics
@@ -168,7 +170,7 @@ class Labels(DeclaredParameters, Side):
     def names(self) -> list[str]:
         """Return names of the topics: labels, then the background.
 
-        The background is called another name where that of a label is the same.
+        The background gets another name if a label has the same one.
         """
         own = _numbered(map(str, self.classes_), self.topics_per_label)
         shared, taken = "background", set(own)
@@ -211,7 +213,7 @@ class Labels(DeclaredParameters, Side):
         return np.divide(own, totals, out=even, where=totals > 0)
 
     def clues(self, theta: Array, counts: Any, topic_counts: Array) -> Clues:
-        """Return what predicts the one label of each document.
+        """Return the clues that predict the one label of each document.
 
         `topic_counts` are the expected counts of words in the topics (K, V). A label's
         words are those of its topics and its part of the background, each word once
@@ -249,7 +251,7 @@ class Labels(DeclaredParameters, Side):
         return np.stack([part - part.mean(axis=1, keepdims=True) for part in found], 2)
 
     def weigh_clues(self, clues: Clues, wanted: NDArray[np.bool_]) -> None:
-        """Learn what clues weigh, from documents whose labels were hidden.
+        """Learn the weights of clues from documents whose labels were hidden.
 
         A logistic regression with the same weights for all labels.
         """

@@ -15,9 +15,12 @@ neighbours and p the word frequencies of the corpus, a word is
     lift_w = Σ_d x_dw s_dw / Σ_w s_dw  /  p_w Σ_d x_dw
 
 times as frequent beside documents that have it as elsewhere, and its counts are shared
-``max(1 - 1/lift_w, 0)²`` times; all of a document's, then, in the same proportion, so
-that as many are shared. (A threshold for each document's own words, in place of one
-weight per word, led mixtures of simulated texts away from the truth.)
+``max(1 - 1/lift_w, 0)^γ`` times; all of a document's, then, in the same proportion, so
+that as many are shared. γ rises from 0 in texts of half of `SHORT_TEXT` words to
+`POWER` in those of `SHORT_TEXT`: short texts have few everyday words, and where vectors
+see only some topics, the words of the others would be left out. (A threshold for each
+document's own words, in place of one weight per word, led mixtures of simulated texts
+away from the truth.)
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -50,6 +53,8 @@ from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
 # The same in longer texts.
 LONG_TOKENS, LONG_WEIGHT = 40.0, 0.35
+# How much less everyday words of longer texts are shared.
+POWER = 2.0
 # Mean words of a text below which it is short, and says less itself: the share of
 # `LEAST_AGREEMENT` that is asked of it.
 SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
@@ -67,8 +72,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
 
     A document is seen as its own counts and, `weight` times, the mean counts of its
     nearest documents, of which words of a single neighbour are left out: short texts
-    then share words with texts that say the same in other words. Texts of 40 words or
-    more share those words that near documents have in common, everyday words hardly.
+    then share words with texts that say the same in other words. Longer texts share
+    mostly words that near documents have in common, and hardly any everyday words.
 
     Parameters
     ----------
@@ -90,7 +95,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     counts_ : csr_matrix of shape (n_documents, n_terms)
         The counts of the training documents.
     word_weights_ : ndarray of shape (n_terms,)
-        How much of a word's counts is shared; 1 for all words of short texts.
+        How much of a word's counts is shared; 1 in texts of fewer than 20 words.
     embeddings_ : ndarray of shape (n_documents, n_dimensions)
         Unit rows of their embeddings, in float32.
     walks_ : ndarray of shape (n_documents, n_walks)
@@ -136,8 +141,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         self.agreement_ = agreement(counts, near)
         self.weight_ = self._rule() if self.weight is None else float(self.weight)
         self.word_weights_ = np.ones(counts.shape[1], dtype=np.float32)
-        if self.weight_ and not self.short:
-            self.word_weights_ = word_weights(counts, near)
+        if self.weight_ and self._power:
+            self.word_weights_ = word_weights(counts, near, self._power)
         return self._joined(counts, near)
 
     def _rule(self) -> float:
@@ -157,6 +162,10 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     def _length(self) -> float:
         counts = self.counts_
         return float(counts.sum(dtype=np.float64)) / max(counts.shape[0], 1)
+
+    @property
+    def _power(self) -> float:
+        return POWER * min(max(2 * self._length / SHORT_TEXT - 1, 0.0), 1.0)
 
     @property
     def _least(self) -> float:
@@ -232,7 +241,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         n_having = graph @ training.sign()
         many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
         total.data[many & (n_having.data < SHARED_BY)] = 0
-        if not self.short:
+        if self._power:
             total = _weighted(total, self.word_weights_)
         shares = self.weight_ / np.maximum(n_joined, 1)
         total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
@@ -277,8 +286,10 @@ def _neighbor_graph(
     return sp.csr_matrix((ones, near[joined], starts), (len(near), n_documents))
 
 
-def word_weights(counts: sp.csr_matrix, near: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return how much of a word's counts longer texts share; see the module.
+def word_weights(
+    counts: sp.csr_matrix, near: NDArray[np.int64], power: float = POWER
+) -> NDArray[np.float32]:
+    """Return how much of a word's counts is shared; see the module.
 
     Examples
     --------
@@ -299,7 +310,7 @@ def word_weights(counts: sp.csr_matrix, near: NDArray[np.int64]) -> NDArray[np.f
     often = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
     by_chance = often**2 / max(often.sum(), 1e-300)
     lift = np.maximum(beside / np.where(by_chance > 0, by_chance, 1.0), 1.0)
-    return np.asarray((1 - 1 / lift) ** 2, dtype=np.float32)
+    return np.asarray((1 - 1 / lift) ** power, dtype=np.float32)
 
 
 def _weighted(sums: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:

@@ -408,11 +408,11 @@ def _tight_clusters(
 
 
 def place_clusters(
-    places: Array, n_clusters: int, rng: np.random.RandomState, threads: int = 1
+    places: Array, n_clusters: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
     """Return the cluster of each unit row."""
     with one_blas_thread():
-        members = _tight_clusters(places, n_clusters, rng, threads)
+        members = _tight_clusters(places, n_clusters, rng, 1)
     return np.asarray(members.tocsc().argmax(axis=0)).ravel().astype(np.int64)
 
 
@@ -512,8 +512,8 @@ def _may_be_anchors(X: sparse.csr_matrix, n_topics: int) -> NDArray[np.bool_]:
     found = documents >= max(least, 1)
     if found.sum() < n_topics:
         raise DataError(
-            f"init='spectral' needs a word of its own for each of {n_topics} topics, "
-            f"but X has {int(found.sum())} words. Use fewer topics or another init."
+            f"init='spectral' needs a separate word for each of {n_topics} topics, but "
+            f"X has {int(found.sum())} words. Use fewer topics or another init."
         )
     return np.asarray(found)
 

@@ -1133,6 +1133,6 @@ def check_resumable(step: ThetaStep) -> None:
     """Refuse to keep the state of a fit whose θ-step has one of its own."""
     if step.needs_graph or step.needs_all_documents:
         raise DataError(
-            f"{type(step).__name__} keeps a state of its own between iterations: "
-            "Resume works with steps that see some documents at a time."
+            f"{type(step).__name__} keeps a state between iterations, so Resume cannot "
+            "save it: Resume works with steps that see some documents at a time."
         )

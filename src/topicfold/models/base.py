@@ -59,9 +59,13 @@ from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
 from topicfold.engine.protocol import ranges_of
-from topicfold.exceptions import DataError, ModelFileError, SpareTopicsWarning
+from topicfold.exceptions import (
+    DataError,
+    DataWarning,
+    ModelFileError,
+    SpareTopicsWarning,
+)
 from topicfold.gibbs.tokens import check_whole
-from topicfold.graph.embedding import check_asked, embeddings_of
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
@@ -94,8 +98,8 @@ _FITTING: dict[int, int] = {}
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
     """Return columns of mixtures, those of named topics by their names.
 
-    A name that two topics have, or that is another column, is followed by the topic's
-    own column.
+    If two topics have the same name, or a name is that of another column, the topic's
+    own column name is appended.
     """
     names = list(getattr(model, "topic_names_", None) or [""] * len(columns))
     taken = Counter([*names, *columns, "id"])
@@ -112,10 +116,46 @@ class Embedded(NamedTuple):
     embeddings: Any
 
 
+def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
+    """Return whether new documents have embeddings; say so where `fit` had others."""
+    if embeddings is not None and not fitted:
+        raise DataError(
+            f"this {type(model).__name__} was fitted without embeddings. Fit it with "
+            "them, fit(X, embeddings=...), or leave them out."
+        )
+    if embeddings is None and fitted:
+        encoder = getattr(model, "encoder_", None)
+        made = "" if encoder is None else f" of {encoder}"
+        warnings.warn(
+            f"This {type(model).__name__} was fitted with embeddings{made}, but these "
+            "documents have none, so their mixtures come from their words alone. Give "
+            "embeddings= for mixtures like those of the fit.",
+            DataWarning,
+            stacklevel=level_of_caller(),
+        )
+    return embeddings is not None
+
+
+def embeddings_of(model: Any) -> Any:
+    """Return the embeddings of all documents of a model; None where some have none."""
+    holder = getattr(model, "sharing_", model)
+    names = (holder, "embeddings_"), (model, "added_embeddings_")
+    parts = [getattr(owner, name) for owner, name in names if hasattr(owner, name)]
+    shapes = [part.shape for part in parts if isinstance(part, np.ndarray)]
+    n_documents = len(getattr(model, "doc_topics_", ()))
+    if not parts or [len(shape) for shape in shapes] != [2] * len(parts):
+        return None
+    if len({shape[1] for shape in shapes}) > 1:
+        return None
+    if sum(shape[0] for shape in shapes) != n_documents:
+        return None
+    return parts[0] if len(parts) == 1 else np.vstack(parts)
+
+
 class TopicModel(
     DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Base of the estimators. A model sets `components_` and the training θ.
+    """
 
     Sub-classes override `_fold_in_options` or `_mixtures` when their inference is not
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
@@ -146,7 +186,7 @@ class TopicModel(
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
@@ -181,9 +221,9 @@ class TopicModel(
         random_state : int, default=0
             Seed of the split into halves.
         cache : float, "learned" or None, default=None
-            Weight of the words that were seen in a document, beside the topics: they
-            are likely to occur again. ``"learned"`` takes the weight from the half that
-            is not scored. None is the topics alone.
+            Weight of the words already seen in a document, which are likely to occur
+            again, relative to the topics. ``"learned"`` learns the weight from the half
+            that is not scored. None uses the topics alone.
         """
         return self._completed(X, random_state, self._mixtures, cache=cache)
 
@@ -232,9 +272,10 @@ class TopicModel(
             The documents of the fit; their words, labels, names, times, texts and
             counts are saved with the model.
         **known
-            What to save instead, by name: vocabulary, labels, doc_ids, texts, times,
-            counts, and text (options of :func:`topicfold.corpus.vectorize`). The
-            words that `fit` saw are saved in any case.
+            What to save instead of `corpus`, by name: vocabulary, labels, doc_ids,
+            texts, times, counts, and text (options of
+            :func:`topicfold.corpus.vectorize`). The words that `fit` saw are saved in
+            any case.
         """
         save_fitted(self, path, corpus, known)
 
@@ -345,7 +386,7 @@ class TopicModel(
         if self._needs_whole_counts:
             raise DataError(
                 f"{type(self).__name__} takes no embeddings: it needs whole counts, "
-                "and shares of neighbours' counts are fractions. Use LDA."
+                "and embeddings add fractions of neighbours' counts. Use LDA."
             )
         refuse_blocks(counts, f"{type(self).__name__} with embeddings")
         from topicfold.graph.sharing import CountSharing
@@ -487,8 +528,8 @@ class TopicModel(
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`.
 
-        A topic that was named (`topicfold.editing.rename_topics`) has that name; the
-        others have the name of the class and their number.
+        A topic that was named (`topicfold.editing.rename_topics`) has its name; the
+        others are called by the name of the class and their number.
 
         Parameters
         ----------
@@ -512,6 +553,7 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        vocabulary=saved.or_none(saved.texts("V")),
     )
 
     def _sizes(self) -> dict[str, int]:
@@ -606,7 +648,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         Seed of the start.
     device : {"cpu", "cuda"}, default="cpu"
         Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
-        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy arrays in both
+        cases.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -663,7 +706,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts or other non-negative weights; whole counts for `GibbsLDA`.
         y : array-like of shape (n_documents,) or None, default=None
-            Labels, -1 for unknown, for models and steps that use them; others ignore
+            Labels, -1 for unknown, for models and steps that use labels; others ignore
             them.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, from any encoder. A document then shares counts
@@ -693,15 +736,13 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, if `fit` had them.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         return self._mixtures(self._seen(self._new_counts(X, embeddings)))
@@ -716,7 +757,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         y : array-like or None, default=None
             As in `fit`.
         **given
-            What else `fit` takes; embeddings count for the mixtures too.
+            What else `fit` takes; embeddings are used for the mixtures too.
         """
         self.fit(X, y, **given)
         return self.transform(X, embeddings=given.get("embeddings"))
@@ -748,8 +789,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         step = getattr(self, "theta_step", None)
         if not self._weighs_documents or sided or step is not None:
             raise DataError(
-                f"{name} takes no sample_weight here: it is for PLSA, OrthogonalPLSA, "
-                "LDA and FSTM without sides and θ-steps. Repeat documents, or leave "
+                f"{name} takes no sample_weight here: only PLSA, OrthogonalPLSA, LDA "
+                "and FSTM do, without sides and θ-steps. Repeat documents, or leave "
                 "some out."
             )
         if isinstance(X, Embedded):
@@ -912,9 +953,9 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
         others.append(topics[k])
     if spare and len(topics) > 1:
         warnings.warn(
-            f"{spare} of {len(topics)} topics are empty or copies of another topic: "
-            "the documents are too few, too short or too similar for so many. Use "
-            "a smaller n_components.",
+            f"{spare} of {len(topics)} topics are empty or copies of another topic, "
+            "because the documents are too few, too short or too similar for so many "
+            "topics. Use a smaller n_components.",
             SpareTopicsWarning,
             stacklevel=level_of_caller(),
         )
@@ -982,8 +1023,8 @@ def refuse_blocks(X: Any, who: str) -> None:
     """Raise an error if X is in blocks; `who` needs all documents in one place."""
     if arrives_in_blocks(X):
         raise DataError(
-            f"{who} needs all documents in one place (for their graph, or for a split "
-            "of each), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and FSTM learn "
-            "from blocks; for others give a sample that fits into memory as a CSR "
-            "matrix (of a BlockMatrix: blocks[rows])."
+            f"{who} needs all documents in one place (for their graph, or to split "
+            "each document), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and "
+            "FSTM learn from blocks; for other models give a sample that fits into "
+            "memory as a CSR matrix (from a BlockMatrix: blocks[rows])."
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Correlated topics, and the structural topic model: covariates of mixtures and words.
 
-A fit tries several starts, each for some passes, and goes on with the best.
+A fit tries several starts, each for some passes, and continues with the best.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class CorrelatedLDA(PLSA):
     """Correlated topic model: topics that occur together, by a logistic normal.
 
     ``θ_d = softmax(η_d)``, ``η_d ~ N(μ, Σ)``, ``φ_k ~ Dirichlet(η + 1)``; mixtures are
-    the softmax of the mode. It explains words about as well as LDA does: use it for
-    the correlations of topics, and :class:`StructuralLDA` for effects of covariates.
+    the softmax of the mode. It predicts words about as well as LDA does. Use it for the
+    correlations between topics, and :class:`StructuralLDA` for effects of covariates.
     Time O(nnz·K + D·K²) per pass.
 
     Parameters
@@ -67,8 +67,8 @@ class CorrelatedLDA(PLSA):
     topic_word_prior : float or None, default=None
         η, pseudo-counts of every word in a topic. None is LDA's.
     n_starts : int, default=1
-        Starts that are tried for 20 passes each; the best goes on. The first is that
-        of `init`, the others are fits of LDA.
+        Starts that are tried for 20 passes each; the best is continued. The first is
+        that of `init`, the others are fits of LDA.
     init : str or array of shape (K, V), default="lda"
         Start of the topics: "lda", those that :class:`LDA` finds with its defaults, or
         as in :class:`PLSA`. "spectral" has anchor words, as R's stm does, and needs no
@@ -84,8 +84,9 @@ class CorrelatedLDA(PLSA):
     objective_history_ : list of float
         Approximate bound of the log-likelihood, up to a constant. It need not rise
         while topics are learned: a token's own share is left out of its document, and
-        half of its count out of its word's counts, as in LDA. Then it never falls, but
-        where the documents' covariances are taken anew, every ten passes up to 100.
+        half of its count out of its word's counts, as in LDA. After that it never
+        falls, except where the documents' covariances are computed again, every ten
+        passes up to pass 100.
     start_objectives_ : list of float
         Objective of each start after its first passes.
 
@@ -105,7 +106,7 @@ class CorrelatedLDA(PLSA):
     """
 
     _weighs_documents: ClassVar[bool] = False
-    _binds_topics = "how its topics go together"
+    _binds_topics = "how its topics are correlated"
 
     sides = theta_step = phi_step = None
     partial_fit = not_streamed("it learns from the whole corpus")
@@ -264,7 +265,7 @@ class CorrelatedLDA(PLSA):
     ) -> NDArray[np.float32]:
         """Return draws of the mixtures from the documents' posteriors.
 
-        For regressions on topics that take account of what is not known of them (the
+        For regressions on topics that account for the uncertainty of the mixtures (the
         method of composition). Gaussian draws of η around the mode.
 
         Parameters
@@ -272,8 +273,8 @@ class CorrelatedLDA(PLSA):
         n_draws : int, default=25
             How many.
         X : {array-like, sparse matrix} or None, default=None
-            Documents. None: those of the fit, whose words are not kept; how much a
-            token says of its topic is then taken to be the same for all.
+            Documents. None: those of the fit, whose words are not kept; then all tokens
+            are assumed to be equally informative about their topics.
         random_state : int or RandomState, default=0
             Seed.
         **side_data
@@ -349,10 +350,10 @@ class CorrelatedLDA(PLSA):
 
 
 class StructuralLDA(CorrelatedLDA):
-    """Structural topic model: covariates change topic shares, groups their words.
+    """Structural topic model: covariates change topic shares, groups change words.
 
-    ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say of a topic, depends on
-    covariates. With *content*, the words of a topic depend on a group of documents:
+    ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say about a topic, depends
+    on covariates. With *content*, the words of a topic depend on a group of documents:
     ``φ_gkw ∝ N_gwk + κ φ_kw``. :func:`topicfold.effects.estimate_effect` has the
     effects of covariates on shares of topics, with intervals.
 
@@ -425,15 +426,15 @@ class StructuralLDA(CorrelatedLDA):
         content: Any = None,
         **not_taken: Any,
     ) -> Self:
-        """Learn topics, mixtures and what covariates do to them.
+        """Learn topics, mixtures and the effects of covariates on them.
 
         Parameters
         ----------
         prevalence : data frame, mapping of columns, array or None, default=None
-            Covariates of how much documents say of topics, one row per document; the
-            formula says which.
+            Covariates of how much documents say about topics, one row per document; the
+            formula names those that are used.
         content : sequence of str or None, default=None
-            The group of each document, whose words a topic may have.
+            The group of each document; each group may have its own words for a topic.
         **not_taken
             Refused with a sentence, such as embeddings.
         """
@@ -469,7 +470,7 @@ class StructuralLDA(CorrelatedLDA):
         if alone or len(self.content_groups_) < 2:
             what = f"one document of the group {alone[0]!r}" if alone else "one group"
             raise DataError(
-                f"content has {what}, so there is nothing to compare. Join rare "
+                f"content has {what}, so there is nothing to compare. Merge rare "
                 "groups, or leave content out."
             )
         slices = numbered(content, self.content_groups_, "content")
@@ -500,7 +501,7 @@ class StructuralLDA(CorrelatedLDA):
         yield from wording_tables(named, self.components_, vocabulary, what)
 
     def topics_of(self, group: str) -> Array:
-        """Return the topics (n_components, n_features_in_) as a group words them.
+        """Return the topics (n_components, n_features_in_) in the words of a group.
 
         Parameters
         ----------

@@ -42,8 +42,8 @@ class GibbsLDA(SidedModel, DirichletTopics):
     topic_word_prior : float, default=0.01
         η, or where its learning starts.
     learn_priors : bool, default=True
-        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in; with
-        a side, which says what α a document has, η alone.
+        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in; with a
+        side, which sets α of each document, only η.
     max_iter : int, default=200
         Sweeps over all tokens.
     burn_in : int or None, default=None
@@ -52,15 +52,15 @@ class GibbsLDA(SidedModel, DirichletTopics):
         Sweeps from one kept sample to the next. `components_` and `doc_topics_` are
         means over the samples.
     init : {"random", "lda"} or array of shape (K, V), default="random"
-        Where the chain starts: topics of tokens at random, or drawn from topics that
-        are given, or that :class:`LDA` finds with its defaults. A chain that starts
-        from ``"lda"`` needs fewer sweeps.
+        Where the chain starts: tokens get random topics, or topics drawn from given
+        ones or from those that :class:`LDA` finds with its defaults. A chain that
+        starts from ``"lda"`` needs fewer sweeps.
     n_blocks : int, default=8
         How often per sweep the word counts are updated; see Notes.
     sides : sequence of Side or None, default=None
         Priors and masks of documents (:mod:`topicfold.evidence`): features, authors'
-        priors, labels. A token then costs the topics that its document may use. Other
-        sides are for :class:`LDA`.
+        priors, labels. A token's cost is then the number of topics that its document
+        may use. Other sides only work with :class:`LDA`.
 
     Attributes
     ----------

@@ -250,12 +250,23 @@ class SideRows:
         """Let what is known of topics follow those that were merged and split."""
         for side, data in self._pairs():
             side.follow(moves, data)
+        if self.own is None:
+            return
+        found = self.now.one("prior")
+        if found is not None and not self.now.of("evidence"):
+            self._remake(found)
+            return
+        scale, floor = self.own.scale, self.own.floor
+        if scale is not None:
+            scale = self._map(_moved_values, (scale,), (moves,))
+        floor = self._map(_moved_shares, (floor,), (moves,))
+        self.own = OwnShare(scale, floor)
+
+    def _remake(self, found: tuple[Side, Any] | None) -> None:
+        """Make the rows of a prior anew, with the same bits in a fit that goes on."""
         if self.own is not None:
-            scale, floor = self.own.scale, self.own.floor
-            if scale is not None:
-                scale = self._map(_moved_values, (scale,), (moves,))
-            floor = self._map(_moved_shares, (floor,), (moves,))
-            self.own = OwnShare(scale, floor)
+            self.own = self._own_rows(self.own.floor, None)
+            self._prior_made_of = [] if found is None else self._made_of(*found)
 
     def contradiction(self, step: ThetaStep, wanted: Any, found: Any) -> str:
         """Say why a step was refused, unless it was as small as at an optimum."""
@@ -268,7 +279,7 @@ class SideRows:
         sides = ", ".join(type(side).__name__ for side in self.now.sides)
         return (
             f"{type(step).__name__} moves documents towards topics that {sides} does "
-            "not allow, and no smaller move raises the objective. Give the step a "
+            "not allow, and no smaller step raises the objective. Give the step a "
             f"smaller weight, or leave out edges that contradict {sides}."
         )
 
@@ -312,8 +323,8 @@ class SideRows:
         (finite,) = self._gather(_finite_rows, (counts,))
         if finite < self.engine.n_documents:  # a state went on from nonsense
             raise DataError(
-                "The fit ended with topics that are not numbers. If it went on from a "
-                "saved state, remove that and start afresh."
+                "The fit ended with topics that contain NaN or infinity. If it was "
+                "resumed from a saved state, remove the state and start afresh."
             )
 
     def _last_counts(self, documents: Any) -> Any:
@@ -359,10 +370,8 @@ class SideRows:
             pack = self.engine.pack_documents
             scale, floor = pack(state["evidence_scale"]), pack(state["evidence_floor"])
             self.own = OwnShare(scale, floor)
-        elif self.own is not None:
-            self.own = self._own_rows(self.own.floor, None)
-            found = self.now.one("prior")
-            self._prior_made_of = [] if found is None else self._made_of(*found)
+        else:
+            self._remake(self.now.one("prior"))
 
     def _evidence_rows(self) -> tuple[Array, Array]:
         """Return e and α e of all documents; zeros before the first pass."""
@@ -379,9 +388,9 @@ class SideRows:
             kind = type(side)
             if side.learns and kind.carried is Side.carried:
                 raise DataError(
-                    f"{kind.__name__} does not say what it carries from pass to pass "
-                    "(Side.carried), so Resume cannot keep it: fit without Resume. "
-                    "Checkpoint keeps results on the way."
+                    f"{kind.__name__} does not name what it carries from pass to pass "
+                    "(Side.carried), so Resume cannot save it. Fit without Resume; "
+                    "Checkpoint saves results during a fit."
                 )
             for name, shape in side.carried(data, self.now.context).items():
                 owner = data if hasattr(data, name) else side

@@ -467,8 +467,8 @@ def prepare_step(step: Step, context: Context) -> None:
     if isinstance(step, ThetaStep) and _needs_all(step) and not together:
         raise DataError(
             f"{type(step).__name__} needs all documents in one place, but the corpus "
-            "is visited in blocks: fit it as one matrix in memory, or on a device "
-            "with room for it (device='cpu')."
+            "is visited in blocks. Fit it to one matrix in memory, or on a device "
+            "with enough memory (device='cpu')."
         )
     context.state = step.prepare(context)
 
@@ -639,8 +639,9 @@ def _check(step: Step, rows: Any, counts: Array) -> None:
     xp = array_module(counts)
     if not bool(xp.isfinite(rows).all()) or bool((rows < 0).any()):
         raise DataError(
-            f"{name}.update returned negative or infinite numbers, or NaN; rows may "
-            "have any positive scale, but must be finite and not negative."
+            f"{name}.update returned negative or infinite numbers, or NaN. Rows may "
+            "have any positive scale, but their entries must be finite and not "
+            "negative."
         )
 
 
@@ -743,7 +744,7 @@ def moved_shares(rows: Rows, moves: Sequence[Move]) -> Rows:
 
 
 def moved_values(rows: Rows, moves: Sequence[Move]) -> Rows:
-    """Return what is said of topics, the last axis, after moves."""
+    """Return values of topics, the last axis, after merges and splits."""
     rows = rows.copy()
     for _, b, c, _ in moves:
         rows[..., b] = rows[..., c]

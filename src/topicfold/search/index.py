@@ -67,16 +67,17 @@ class TopicIndex:
         model saw in `fit`.
     text : mapping or None, default=None
         Options of :func:`topicfold.corpus.vectorize` that made the model's counts; of
-        these stop_words, ngram_range, stem and tokens say how queries are cut.
+        these, stop_words, ngram_range, stem and tokens determine how queries are split.
     measure : {"cosine", "inner", "hellinger", "kl"} or None, default=None
         Similarity of a query q and a document d, larger is nearer: the cosine, q·d,
         ``Σ √(q_k d_k)`` or ``-KL(q ‖ d)``. The last two are for mixtures. None is
         "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
-        Scores by words that `query` can mix in; keeps the counts of all documents.
+        Scores by words that `query` can mix in; the index then keeps the counts of all
+        documents.
     encoder : object, function or None, default=None
-        What makes vectors of texts, by ``encode(texts)``, for a model that was fitted
-        with embeddings; without, queries are compared by their words.
+        An encoder of texts, with ``encode(texts)``, for a model that was fitted with
+        embeddings; without it, queries are compared by their words.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
@@ -155,20 +156,20 @@ class TopicIndex:
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
             Counts, in the columns of the model. They are transformed by the model.
         vectors : array-like of shape (n_documents, n_components), optional
-            Instead of X: what ``model.transform`` gave, or ``model.doc_topics_``.
+            Instead of X: the result of ``model.transform``, or ``model.doc_topics_``.
             Together with X: these vectors, and X for the scores by words.
         ids : sequence of str, optional
             Names of the documents, all different; default: their rows in the index.
         texts : sequence of str, optional
             Texts of the documents, kept for words of queries that the model does not
-            know: too frequent or too rare ones were left out of its counts.
+            have because they were too frequent or too rare.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
-            Vectors of the documents, for a model that was fitted with them. Where all
-            documents have some and there is an encoder, texts are searched by topics
-            and vectors, half each.
+            Vectors of the documents, for a model that was fitted with them. If all
+            documents have vectors and there is an encoder, texts are searched by topics
+            and vectors, with half the weight each.
         """
         if X is None and vectors is None:
-            raise DataError("there is nothing to add. Give X or vectors.")
+            raise DataError("there is nothing to add. Give X, or vectors=.")
         if X is None and self.lexical is not None:
             raise DataError(
                 f"lexical={self.lexical!r} needs the documents' counts. Give X."
@@ -317,8 +318,8 @@ class TopicIndex:
         if given is not None and not (is_text and embedded):
             wrong = "these documents have none" if is_text else f"this is a {kind}"
             raise DataError(
-                "embeddings= is the vector of the query's text, to compare with those "
-                f"of the documents, but {wrong}. Leave it out."
+                "embeddings= is the vector of the query's text and is compared with "
+                f"those of the documents, but {wrong}. Leave it out."
             )
         if not is_text or not embedded or not value.strip():
             return None
@@ -516,7 +517,7 @@ class TopicIndex:
         """Return the latent vector of a query, and its words if they are needed."""
         documents = self.documents
         if with_words and kind in ("vector", "topic"):
-            raise DataError(f"a {kind} has no words to mix in. Leave out mix.")
+            raise DataError(f"a {kind} has no words to compare. Leave out mix.")
         if kind == "vector":
             return documents.check_vectors(np.atleast_2d(value))[0], None
         if kind == "topic":
@@ -538,13 +539,14 @@ class TopicIndex:
         if kind == "word" and not isinstance(self.model, LSI):
             latent = joint_shares(self.model, documents.mass, [column])[0]
             if latent.sum() <= 0:
-                raise DataError("no topic has the word. Choose another one.")
+                raise DataError("the word is in no topic. Choose another one.")
             return latent / latent.sum(), counts
         latent = self._mixture(counts, asked)
         if not latent.any():
             raise DataError(
-                "the words of the query have no weight in the model: they are spread "
-                "evenly over the training documents, or none of these has them."
+                "the words of the query have no weight in the model, because they are "
+                "spread evenly over the training documents or are in none of them. Use "
+                "other words."
             )
         return latent, counts
 
@@ -561,7 +563,7 @@ class TopicIndex:
     def _needed_vocabulary(self) -> tuple[str, ...]:
         if self.vocabulary is None:
             raise DataError(
-                "words need the vocabulary of the columns. Make the index with "
+                "to search by words, the index needs the vocabulary. Make it with "
                 "vocabulary=words."
             )
         return self.vocabulary
@@ -583,7 +585,7 @@ class TopicIndex:
 
 
 class DocumentStore:
-    """Documents of an index; adding costs time in proportion to what is added."""
+    """Documents of an index; the time to add some is proportional to their number."""
 
     def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
         self.n_components = n_components
@@ -688,7 +690,7 @@ class DocumentStore:
         if rows.ndim != 2 or rows.shape[1] != self.n_components:
             raise DataError(
                 f"vectors have shape {rows.shape}, but (n, {self.n_components}) is "
-                "needed: what the model's transform returns."
+                "needed, as the model's transform returns it."
             )
         if not np.isfinite(rows).all():
             raise DataError("vectors must be finite; check your array.")

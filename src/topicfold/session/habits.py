@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What users of other libraries type from habit, and what it is called here."""
+"""Names that users of other libraries type from habit, and the names here."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -113,11 +114,12 @@ _ATTRIBUTES = {
 
 
 def answer_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters under our names; TypeError with the right name for others."""
+    """Return parameters by their names here; raise a TypeError with the right name."""
     found = {}
     for name, value in given.items():
         if name not in _SAME:
-            hint = _PARAMETERS.get(name)
+            near = difflib.get_close_matches(name, _SAME, n=1)
+            hint = _PARAMETERS.get(name) or (_SAME[near[0]] if near else None)
             advice = "See help(topicfold.Topics)." if hint is None else f"It is {hint}."
             raise TypeError(f"Topics has no parameter {name!r}. {advice}")
         found[_SAME[name]] = value

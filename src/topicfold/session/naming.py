@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -63,12 +64,21 @@ def names_by(data: TopicData, how: Any, text: Any = None) -> dict[int, str]:
     if how == "phrases":
         return _phrases(data, dict(text or {}))
     raise DataError(
-        f'topics are not named by {how!r}. Give "phrases", "words", a function of '
+        f'topics cannot be named by {how!r}. Give "phrases", "words", a function of '
         "(words, documents), or names by topic such as {3: 'space'}."
     )
 
 
 def _asked(data: TopicData, ask: Ask) -> dict[int, str]:
+    try:
+        inspect.signature(ask).bind([], [])
+    except TypeError as error:
+        raise DataError(
+            f"the function that names topics is called with words and documents: "
+            f"{error}. Give a function of (words, documents)."
+        ) from error
+    except ValueError:  # of a function in C nothing is known
+        pass
     names = {}
     for place, words in enumerate(data.top_terms(10, NAME_RELEVANCE)):
         texts: list[str] = []
@@ -79,8 +89,8 @@ def _asked(data: TopicData, ask: Ask) -> dict[int, str]:
         name = ask(list(words), texts)
         if not isinstance(name, str) or not name.strip():
             raise DataError(
-                f"the function named topic {data.numbers[place]} {name!r}. It must "
-                "return a text."
+                f"the function returned {name!r} for topic {data.numbers[place]}. It "
+                "must return a text."
             )
         names[int(data.numbers[place])] = " ".join(name.split())
     return names
@@ -93,7 +103,7 @@ def _phrases(data: TopicData, text: dict[str, Any]) -> dict[int, str]:
     """
     if data.texts is None or data.doc_topics is None:
         raise DataError(
-            "phrases come from the texts, and the model has none. Fit it with texts, "
+            "phrases come from the texts, but the model has none. Fit it with texts, "
             'or rename by "words".'
         )
     options = {**text, "ngram_range": (2, 2), "min_df": 2, "max_df": 1.0}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -12,9 +12,10 @@ from sklearn.base import clone
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table, load_pandas
+from topicfold.core.times import unreadable
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import embeddings_of
 from topicfold.metrics import match_topics
+from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.report.documents import find_periods
 from topicfold.report.page import lead
@@ -44,7 +45,7 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
-    """Return the documents that have most of a topic, with their shares."""
+    """Return the documents with the largest shares of a topic."""
     place = data.row(topic)
     whole_number(n, "n")
     shares = np.asarray(data.doc_topics)[:, place]
@@ -130,12 +131,20 @@ def main_topic_table(data: TopicData, least: float) -> Table:
     return table
 
 
-def time_table(data: TopicData) -> Table:
-    """Return the share of every topic in every period."""
+def time_table(data: TopicData, times: Sequence[str] | None = None) -> Table:
+    """Return the share of every topic in every period.
+
+    `times` are those of the documents as they were given.
+    """
     periods = find_periods(data)
+    if data.times is None and any(times or ()):
+        raise DataError(
+            f"the times (such as {unreadable(times or ())[:80]!r}) are not all numbers "
+            "or all dates. Write dates like 2001-05-03."
+        )
     if periods is None:
         raise DataError(
-            "the documents have no times, or all the same. Give them as "
+            "the documents have no times, or all have the same. Give times as "
             "over_time(dates), or name their column in fit with time=. Write dates "
             "like 2001-05-03."
         )
@@ -150,8 +159,8 @@ def class_table(data: TopicData) -> Table:
     """Return the mean mixture of the documents of every class."""
     if data.labels is None:
         raise DataError(
-            "there are no labels. Give them as by_class(labels), or name their column "
-            "in fit with label=."
+            "the documents have no labels. Give them as by_class(labels), or name "
+            "their column in fit with label=."
         )
     rows = zip(*data.class_topics(), strict=True)
     return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
@@ -234,9 +243,8 @@ def _seeds(saved: ModelFolder, n_restarts: int) -> list[int]:
         or "random_state" not in parameters
     ):
         raise DataError(
-            f"this {type(saved.model).__name__} cannot be fitted again from its counts "
-            "with another seed: it has no counts or no seed, or it learned from more "
-            "than words."
+            f"this {type(saved.model).__name__} cannot be fitted again with another "
+            "seed: it has no counts or no seed, or it learned from more than words."
         )
     own = parameters["random_state"]
     first = own + 1 if isinstance(own, int) else 1

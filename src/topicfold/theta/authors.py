@@ -14,6 +14,7 @@ from scipy import sparse
 from topicfold.core import saved
 from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
+from topicfold.core.tables import listed
 from topicfold.core.typing import Array
 from topicfold.evidence.words import SKETCH
 from topicfold.exceptions import DataError
@@ -41,9 +42,8 @@ class Authors(Side):
     ----
     authors : sequence of (str, sequence of str or None), or sparse matrix (D, E)
         The names of each document's authors, in a list or as one text with ";" between
-        them; whole numbers are names, too. None or an empty list where they are not
-        known: such a document is its own only author. A matrix has the authors'
-        weights.
+        them; whole numbers are names, too. None or an empty list if they are not known:
+        such a document counts as its own author. A matrix has the authors' weights.
 
     Parameters
     ----------
@@ -97,19 +97,17 @@ class Authors(Side):
         if context.fitting:
             if not any(lists):
                 raise DataError(
-                    "authors is empty for every document. Give a list of names "
-                    "for each document."
+                    "authors has no name for any document. Give a list of names for "
+                    "each document."
                 )
             names = sorted({name for own in lists for name in own})
             self.names_: NDArray[Any] = np.array(names, dtype=object)
         column = {name: i for i, name in enumerate(self.names_)}
         strangers = {n for own in lists for n in own if n not in column}
         if strangers:
-            first = ", ".join(map(repr, sorted(strangers)[:3]))
-            more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
             warn_caller(
-                f"The fit had no documents by {first}{more}: unknown authors get the "
-                "mixture of the prior."
+                f"The fit had no documents by {listed(map(repr, sorted(strangers)), 3)}"
+                ": unknown authors get the mean mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)
@@ -175,7 +173,7 @@ class Authors(Side):
         return M
 
     def mixing(self, data: sparse.csr_matrix, context: Context) -> Any:
-        """Return M; in a fit a document without authors is an entity of its own."""
+        """Return M; in a fit, each document without authors is a separate entity."""
         if not context.fitting:
             return data
         alone = np.flatnonzero(np.diff(data.indptr) == 0)
@@ -194,7 +192,7 @@ class Authors(Side):
     def likeness(
         self, places: NDArray[np.integer], words: bool = True
     ) -> NDArray[np.float64]:
-        """Return how alike entities are to some others (n_entities, n_others)."""
+        """Return the similarity of entities to some others (n_entities, n_others)."""
         roots = np.sqrt(self.entity_topics_.astype(np.float64))
         found = roots @ roots[places].T
         places_of_words = getattr(self, "word_places_", None)
