@@ -390,7 +390,7 @@ def page(records, drawn_effects, seeds):
         " them by chance only; LDA started topics from them, as it does in texts, and"
         " lost as many others. Where a document repeats words no more often than its"
         " topics say, a token's own count misleads; in texts, where words come in"
-        " bursts, half of it serves new documents. The documents themselves show both, so"
+        " bursts, half of it serves new documents. The documents show both, so"
         " that fits of the real corpora below are the same as before, but for one that"
         " loses a topic of common words (k1b, K = 100).",
         "",
