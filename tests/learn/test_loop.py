@@ -165,7 +165,8 @@ def test_fit_in_a_thread(planted):
 def test_early_stopping_on_held_out_perplexity(planted):
     X = planted[0]
     stopper = EarlyStopping(X[200:], every=2, patience=2)
-    model = PLSA(20, max_iter=300, tol=0, random_state=0, callbacks=[stopper])
+    options = {"init": "random", "random_state": 0, "callbacks": [stopper]}
+    model = PLSA(20, max_iter=300, tol=0, **options)
     model.fit(X[:200])
     assert model.n_iter_ < 300
     iterations, values = zip(*stopper.perplexities_, strict=True)

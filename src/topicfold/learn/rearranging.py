@@ -116,6 +116,10 @@ class Sample:
         self.least = least
         self.terms, number = np.unique(counts.indices, return_inverse=True)
         self.doc_ptr, self.words = token_words(counts, number.astype(np.int32))
+        used = np.bincount(number, minlength=len(self.terms))
+        self._rare = used < REPEATED_IN * counts.shape[0]
+        repeated = counts.data[self._rare[number]].astype(np.float64)
+        self._repeats = float(repeated @ (repeated - 1))
 
     def look(
         self,
@@ -133,7 +137,7 @@ class Sample:
         if len(self.words) == 0:
             return alpha, []
         alpha, drawn = self._learned(topics, alpha, seed, threads)
-        self.independent = self._independence(topics, alpha, drawn)
+        self.independent = self._independence(topics, alpha, drawn, threads)
         if len(alpha) < 3:
             return alpha, []
         from topicfold.gibbs.pairs import Sampled, halves, worth_of_pairs
@@ -209,30 +213,23 @@ class Sample:
         return alpha, drawn
 
     def _independence(
-        self, topics: Array, alpha: Vector, drawn: NDArray[np.int32]
+        self, topics: Array, alpha: Vector, drawn: NDArray[np.int32], threads: int
     ) -> float:
         """Return whether documents repeat words as often as their topics say.
 
         Texts repeat a word once it is there. Of those that do not, topics are nearer
         the truth where all of a token leaves its word's counts.
         """
-        lengths, n_terms = np.diff(self.doc_ptr), len(self.terms)
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        codes, counts = np.unique(rows * n_terms + self.words, return_counts=True)
-        words = codes % n_terms
-        used = np.bincount(words, minlength=n_terms) < REPEATED_IN * len(lengths)
-        counts = counts[used[words]]
-        found = float(counts @ (counts - 1))
+        lengths = np.diff(self.doc_ptr)
         shares = self._counts_of_documents(drawn, len(alpha)) + alpha
         shares /= (lengths + alpha.sum())[:, None]
-        rare = topics[:, self.terms[used]]
+        same = _products(topics, self.terms[self._rare], threads).astype(np.float64)
         with one_blas_thread():
-            same = (rare @ rare.T).astype(np.float64)
             same = ((shares @ same) * shares).sum(axis=1)
-        expected = float((lengths * (lengths - 1.0)) @ same)
-        if not (found > 0 and expected > 0):
+        expected = float(((lengths * (lengths - 1.0)) * same).sum())
+        if not (self._repeats > 0 and expected > 0):
             return 0.0
-        far = abs(np.log(found / expected))
+        far = abs(np.log(self._repeats / expected))
         near = (IN_BURSTS - far) / (IN_BURSTS - ONE_BY_ONE)
         long = (lengths.mean() - TOO_SHORT) / (LONG_ENOUGH - TOO_SHORT)
         return float(np.clip(near, 0.0, 1.0) * np.clip(long, 0.0, 1.0))
@@ -263,21 +260,37 @@ class Sample:
         return np.asarray(spread < EVENLY * np.median(spread[sizes > 0]))
 
 
-def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
-    """Return disjoint pairs of topics (G, 2) that are alike, the most alike first."""
-    roots = np.empty_like(topics)
-    likeness = np.empty((len(topics), len(topics)), topics.dtype)
+def _products(
+    topics: Array,
+    words: NDArray[np.integer] | slice,
+    threads: int,
+    root: bool = False,
+) -> Array:
+    """Return the products of all pairs of topics, or of their roots, in some words."""
+    n_words = topics.shape[1] if isinstance(words, slice) else len(words)
+    rows = np.empty((len(topics), n_words), topics.dtype)
+    products = np.empty((len(topics), len(topics)), topics.dtype)
     blocks = [(rows.start, rows.stop) for rows in ranges_of(len(topics), BLOCK)]
 
     def extract(start: int, stop: int) -> None:
-        np.sqrt(topics[start:stop], out=roots[start:stop])
+        some = topics[start:stop, words]
+        if root:
+            np.sqrt(some, out=rows[start:stop])
+        else:
+            rows[start:stop] = some
 
     def compare(start: int, stop: int) -> None:
-        np.matmul(roots[start:stop], roots.T, out=likeness[start:stop])
+        np.matmul(rows[start:stop], rows.T, out=products[start:stop])
 
     with one_blas_thread():
         for task in (extract, compare):
             run_ranges(task, blocks, threads)
+    return products
+
+
+def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
+    """Return disjoint pairs of topics (G, 2) that are alike, the most alike first."""
+    likeness = _products(topics, slice(None), threads, root=True)
     np.fill_diagonal(likeness, -1.0)
     pairs: list[NDArray[np.int64]] = []
     while len(pairs) < len(topics) // 2:

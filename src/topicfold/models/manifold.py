@@ -282,6 +282,9 @@ class LaplacianPLSA(GraphPLSA):
         The λ used.
     n_smoothings_ : int
         Smoothings of the last iteration.
+    kkt_residual_ : float
+        As in :class:`PLSA`. Above zero at the end, too: the paper's step is no maximum
+        of the objective.
 
     References
     ----------
@@ -357,6 +360,9 @@ class LocallyConsistentPLSA(GraphPLSA):
         The weight used; missing with `paper_lambda`.
     strength_ : float
         The λ used.
+    kkt_residual_ : float
+        As in :class:`PLSA`. Above zero at the end, too: the paper's step is no maximum
+        of the objective.
 
     References
     ----------
