@@ -66,7 +66,7 @@ _MOST_COPIES = 0.1
 _LOOSE = -0.1
 # A model with so much more coherence is named beside the one to take.
 _MUCH_COHERENCE = 0.15
-# Fewer test documents with labels do not tell models apart.
+# With fewer labelled test documents, accuracies cannot be compared.
 _LEAST_LABELS = 30
 # Metric, and whether more is better.
 _RANKED = (
@@ -507,7 +507,7 @@ def _chance(a: ModelScore, b: ModelScore, n_test: int) -> bool:
 def _by_ranks(
     usable: Sequence[ModelScore], scores: Sequence[ModelScore]
 ) -> tuple[str, ModelScore | None]:
-    # All values as if more were better.
+    # All values with a sign for which larger is better.
     table = {
         name: {s.model: getattr(s, name) * (1 if higher else -1) for s in scores}
         for name, higher in _RANKED

@@ -312,7 +312,7 @@ def _of_arrow(frame: Any) -> Frame:
 
 
 _PARTS = ("X", "layers", "obs", "var", "obsm", "varm")
-# Where counts are kept, by custom, once X is normalised.
+# The layer that usually has the counts once X is normalised.
 _COUNTS = "counts"
 
 

@@ -2,9 +2,9 @@
 """Covariates by formula: which columns of a table make a design, and their products.
 
 ``~ party * s(day) + C(year)`` has the columns party and year as categories, day as a
-spline, and the products of party and day. Nothing of a formula is run as a program, so
-that one from a file does no harm. What a formula learns of a table is kept as numbers
-and names (`evidence.design`), for new documents and for files.
+spline, and the products of party and day. A formula is never run as a program, so that
+one from a file does no harm. What a formula learns from a table is kept as numbers and
+names (`evidence.design`), for new documents and for files.
 """
 
 from __future__ import annotations
