@@ -241,7 +241,7 @@ COMMANDS = {
     "search m --like 99": "there is no document 99; rows are 0 to 19",
     "effects m t.csv": "Missing option '--formula'",
     "effects m t.csv --formula '~ party' --plot x.jpg": "with .png, .svg or .pdf",
-    "effects m t.csv --formula '~ party' --topics 7": "there is no topic 7",
+    "effects m t.csv --formula '~ party' --topics 7": "There is no topic 7; topics are",
     "choose-k texts.txt -k 50": "50 topics are more than the 20 documents",
     "compare t.csv --budget 0": "'--budget': give 0.1 or more",
     "edit m --split 0:1 -o e": "a whole number from 2 to the number of words",

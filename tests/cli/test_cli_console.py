@@ -2,10 +2,17 @@
 """What is shown of work under way: nothing unless a person looks on."""
 
 import sys
+import warnings
 
 import pytest
 
-from topicfold.cli.console import progress_callbacks, show_fact, tell, working
+from topicfold.cli.console import (
+    one_line_messages,
+    progress_callbacks,
+    show_fact,
+    tell,
+    working,
+)
 from topicfold.learn import ProgressBar
 
 
@@ -60,3 +67,10 @@ def test_a_long_path_stays_in_one_line(monkeypatch, capsys):
 def test_methods_are_called_as_on_the_command_line(capsys):
     tell("error", "it uses only the common ones. Use method='posterior'.")
     assert "Use --method 'posterior'." in capsys.readouterr().err
+
+
+def test_the_same_warning_is_said_once(capsys):
+    with one_line_messages():
+        for text in ("no words", "no words", "no topics"):
+            warnings.warn(text, UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: no words\nwarning: no topics\n"
