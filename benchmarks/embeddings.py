@@ -398,7 +398,7 @@ same for all methods; {seeds} seeds. NMI of the largest topics with the classes 
 of ten words in the documents / their C_v / CPU seconds of a fit without the encoder.
 Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
 and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
-FASTopic were run on snippets alone, as they took long here; their seconds include
+FASTopic were only run on snippets, because they took long; their seconds include
 encoding the words. Measured with the rule for everyday words (`POWER`): LDA with
 embeddings on newsgroups, all rows of glosses, terms, descriptions and help_pages,
 simulated texts of 25 words, names of newsgroups. It has no effect on the other corpora
@@ -415,9 +415,11 @@ lead of words that decides the start (`LEAST_LEAD`) on tweets, bbc, speeches and
 simulated texts of one seed; when to end (`EMBEDDED_TOLS`) on snippets, newsgroups, bbc
 and, beyond this page, subject lines of newsgroups; how little everyday words are shared
 (`POWER`) on newsgroups, and from which length on, on descriptions, terms and simulated
-texts. Docs, glosses and help_pages had no part in any choice. How much words count
-beside vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups,
-dblp and snippets; bbc and speeches had no part in it.
+texts. Docs, glosses and help_pages were not used for any choice. The weight of words
+relative to vectors in the graph of few labels (`TELLING_WORDS`) was chosen on
+newsgroups, dblp and snippets; bbc and speeches were not used for it.
+
+Tuning (`--tuned`) was run with 5 labels alone, as it took long.
 
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 

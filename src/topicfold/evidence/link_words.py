@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words beside topics in the prediction of links.
+"""Words, in addition to topics, in the prediction of links.
 
-Topics say what a document is about, words which of the documents about it are meant.
-The log odds of a link are ``s + a t_de + b u_d·u_e + c u_d·ū_e`` with t the log odds by
-topics (``evidence.links``), u rows of tf-idf and ū_e their mean over the documents that
-e is linked to: a logistic regression of the links against pairs drawn at random, in
-which a link is left out of ū. Telling links from random pairs is easier than finding
-the best among candidates, and leans more on topics; so words count three times as much,
-and the line is fitted again (chosen on the corpora of
+Topics tell what a document is about, and words tell which of the documents about it are
+meant. The log odds of a link are ``s + a t_de + b u_d·u_e + c u_d·ū_e`` with t the log
+odds by topics (``evidence.links``), u rows of tf-idf and ū_e their mean over the
+documents that e is linked to: a logistic regression of the links against pairs drawn at
+random, in which a link is left out of ū. Distinguishing links from random pairs is
+easier than finding the best among candidates and relies more on topics. So words get
+three times the weight, and the line is fitted again (chosen on the corpora of
 benchmarks/results/sides_links.md).
 """
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words beside topics: a linear model of tf-idf that predicts the same response.
+"""Words in addition to topics: a linear model on tf-idf that predicts the response.
 
-Topics explain a response, but a few topics cannot tell all its words apart. A ridge
+Topics explain a response, but a few topics cannot distinguish all its words. A ridge
 regression (numbers) or logistic regression (classes) of tf-idf weights,
-``log(1 + x_dw) idf_w`` with rows of length one, sees every word. Both predictions
-together are as good as the words' or better (benchmarks/results/sides_response.md).
+``log(1 + x_dw) idf_w`` with rows of length one, uses every word. Both predictions
+together are as good as that from words, or better
+(benchmarks/results/sides_response.md).
 """
 
 from __future__ import annotations
