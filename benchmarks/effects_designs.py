@@ -6,7 +6,9 @@
 Corpora with 10 and 50 topics of very unequal size. A group and a number matter, the
 number along a curve that is another in each group; a third covariate is noise. With
 clusters, all documents of a city have the city's group, and a city shifts its
-documents' topics. What is estimated: the difference of the groups, the same at one
+documents' topics. Words are equally frequent in the mean, or as Zipf's law says; in
+the last case a fifth of every topic are words that all topics share, such as stop words
+that were not left out. What is estimated: the difference of the groups, the same at one
 value of the number, the difference between two values of the number, expected shares
 along it, and the test of the noise as a whole (`Effects.tests`). No default was chosen
 on these corpora.
@@ -24,13 +26,20 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.effects import FOUND, match
-from topicfold import LDA
+from topicfold import LDA, CorrelatedLDA, FeatureLDA, SeededLDA, StructuralLDA
 from topicfold.effects import estimate_effect, split_sample
 
 RESULTS = Path(__file__).parent / "results" / "effects_designs.md"
 N_DOCUMENTS, N_TERMS, TOKENS, N_CITIES = 1000, 1000, 100, 50
-# Topics, whether in clusters, and corpora.
-CASES = ((10, False, 20), (10, True, 20), (50, False, 4), (50, True, 4))
+EVEN, ZIPF, SHARED = "even", "Zipf", "Zipf, a fifth shared"
+WORDED = "each group's own"  # groups word the topics differently
+N_ZIPF = 3000  # words of Zipf's law
+# Topics, whether in clusters, corpora, and what words are like.
+CASES = (
+    *((10, False, 20, EVEN), (10, True, 20, EVEN)),
+    *((50, False, 4, EVEN), (50, True, 4, EVEN)),
+    *((10, False, 10, ZIPF), (10, False, 10, SHARED), (10, False, 6, WORDED)),
+)
 PLACES = (0.2, 0.5, 0.8)
 N_SLOW = 6  # corpora of the slower ways
 KINDS = (
@@ -44,10 +53,22 @@ KINDS = (
 class Truth:
     """Where corpora of one number are drawn from."""
 
-    def __init__(self, seed: int, n_topics: int, clustered: bool) -> None:
+    def __init__(self, seed: int, n_topics: int, clustered: bool, words: str) -> None:
         self.rng = rng = np.random.default_rng(seed)
         self.clustered, self.n_topics = clustered, n_topics
-        self.topics = rng.dirichlet(np.full(N_TERMS, 0.1), n_topics)
+        if words in (EVEN, WORDED):
+            self.topics = rng.dirichlet(np.full(N_TERMS, 0.1), n_topics)
+        else:
+            zipf = 1 / (np.arange(N_ZIPF) + 6.0)
+            zipf /= zipf.sum()
+            shared = 0.2 if words == SHARED else 0.0
+            own = rng.dirichlet(0.03 * N_ZIPF * zipf + 1e-4, n_topics)
+            self.topics = (1 - shared) * own + shared * zipf
+        self.own = np.stack([self.topics, self.topics])
+        if words == WORDED:
+            self.own = self.own * np.exp(rng.normal(0, 0.5, self.own.shape))
+            self.own /= self.own.sum(axis=2, keepdims=True)
+            self.topics = self.own.mean(axis=0)
         self.base = rng.normal(0, 0.7, n_topics)  # sizes differ tenfold
         self.shift, self.line = rng.normal(0, 0.6, (2, n_topics))
         self.wave, self.other_wave = rng.normal(0, 0.6, (2, n_topics))
@@ -77,7 +98,7 @@ class Truth:
         own = city if self.clustered else rng.integers(0, 2, N_DOCUMENTS)
         group, x = (own % 2).astype(float), rng.random(N_DOCUMENTS)
         theta = self.mixtures(group, x, self.cities(N_CITIES)[city])
-        words = theta @ self.topics
+        words = np.where(group[:, None] > 0, theta @ self.own[1], theta @ self.own[0])
         words /= words.sum(axis=1, keepdims=True)
         X = np.array([rng.multinomial(TOKENS, row) for row in words])
         data = {
@@ -118,13 +139,47 @@ def estimates(found):
     return ends, np.array(tests)
 
 
-def ways(X, data, theta, model, formula, slow):
-    """Yield each way's name, result, and its topics."""
+def models(X, data, topics):
+    """Yield names and fits of the other models."""
+    size, options = len(topics), {"random_state": 0, "n_jobs": 1}
+    group, noise = (data["group"] == "b").astype(float), data["noise"]
+    known = np.column_stack([group, data["x"], noise])
+    yield "CorrelatedLDA", CorrelatedLDA(size, **options).fit(X)
+    yield "StructuralLDA", StructuralLDA(size, **options).fit(X, prevalence=known)
+    yield "FeatureLDA", FeatureLDA(size, **options).fit(X, features=known)
+    lift = np.sqrt(topics) * topics / topics.mean(axis=0)
+    best = np.argsort(-lift, axis=1)[: size // 2, :3]  # half of the topics have seeds
+    seeds = {f"t{k}": [int(word) for word in row] for k, row in enumerate(best)}
+    yield "SeededLDA", SeededLDA(size, seeds=seeds, **options).fit(X)
+
+
+def worded_ways(X, data, formula, size):
+    """Yield the same of topics with content: effects, and regressions of draws."""
+    group, what = data["group"], "StructuralLDA with content"
+    known = {"prevalence": {name: data[name] for name in ("group", "x", "noise")}}
+    known["content"] = group
+    model = StructuralLDA(size, random_state=0, n_jobs=1).fit(X, **known)
+    options = {"X": X, "content": group, "n_jobs": 1}
+    found = estimate_effect(model, formula, data, **options)
+    yield f"{what}, effects", found, model.components_
+    draws = model.theta_draws(25, X=X, **known).astype(float)
+    found = estimate_effect(draws, formula, data)
+    yield f"{what}, theta_draws", found, model.components_
+
+
+def ways(X, data, theta, model, formula, slow, topics=None):
+    """Yield each way's name, result, and its topics; other models if given `topics`."""
     options = {"n_jobs": 1}
     known = np.stack([theta, theta])  # two draws that are the same: nothing is in doubt
     yield "the true mixtures", estimate_effect(known, formula, data), None
     found = estimate_effect(model, formula, data, X=X, **options)
     yield "LDA, effects", found, model.components_
+    if topics is WORDED:
+        yield from worded_ways(X, data, formula, len(theta[0]))
+        return
+    for name, other in models(X, data, topics) if topics is not None else ():
+        found = estimate_effect(other, formula, data, X=X, **options)
+        yield f"{name}, effects", found, other.components_
     if not slow:
         return
     for method in ("fixed", "bootstrap"):
@@ -139,17 +194,21 @@ def ways(X, data, theta, model, formula, slow):
 
 def measure(cases):
     """Yield rows of the table, one per case and way."""
-    for n_topics, clustered, n_corpora in cases:
+    for n_topics, clustered, n_corpora, words in cases:
         formula = "~ group * s(x) + s(noise)" + (" | city" if clustered else "")
         kept: dict[str, dict] = {}
         for number in range(n_corpora):
-            truth = Truth(50_000 + number, n_topics, clustered)
+            truth = Truth(50_000 + number, n_topics, clustered, words)
             X, data, theta = truth.corpus()
             true = truth.estimands()
             model = LDA(n_topics, random_state=0, n_jobs=1).fit(X)
-            slow = n_topics == 10 and not clustered and number < N_SLOW
+            few = n_topics == 10 and not clustered and number < N_SLOW
+            slow, others = few and words == EVEN, few and words == ZIPF
+            given = truth.topics if others else WORDED if words == WORDED else None
             began = time.process_time()
-            for name, found, topics in ways(X, data, theta, model, formula, slow):
+            for name, found, topics in ways(
+                X, data, theta, model, formula, slow, given
+            ):
                 used, began = time.process_time() - began, time.process_time()
                 order, like = np.arange(n_topics), np.ones(n_topics)
                 if topics is not None:
@@ -167,7 +226,8 @@ def measure(cases):
         for name, own in kept.items():
             covers = [np.mean(own[kind]) for kind in KINDS]
             yield (
-                *(n_topics, "by city" if clustered else "no", name, len(own["used"])),
+                *(n_topics, "by city" if clustered else "no", words, name),
+                len(own["used"]),
                 *(np.mean(own["like"]), *covers, np.mean(own["noise"])),
                 np.mean(own["used"]),
             )
@@ -176,7 +236,7 @@ def measure(cases):
 def page(rows) -> str:
     """Return the page."""
     heads = [
-        *("topics", "clusters", "way", "corpora", "topics found", *KINDS),
+        *("topics", "clusters", "words", "way", "corpora", "topics found", *KINDS),
         *("noise significant", "CPU s"),
     ]
     lines = [
@@ -187,7 +247,11 @@ def page(rows) -> str:
         f"with clusters of {N_CITIES} cities. Share of nominal 95 % intervals that "
         "contain the value in the population, of topics that LDA found (a cosine of "
         f"{FOUND} or more); *noise significant* is the test of `s(noise)` as a whole "
-        "at 5 %. Split sample has half the documents.",
+        "at 5 %. Split sample has half the documents. *Words*: equally frequent in the "
+        f"mean ({N_TERMS:,}), or of Zipf's law ({N_ZIPF:,}), or so and with a fifth of "
+        "every topic in common, as if stop words had been left in, or each group's "
+        "own for the same topics. CPU s of models "
+        "other than LDA include the fit.",
         "",
         "| " + " | ".join(heads) + " |",
         "|" + " --- |" * len(heads),

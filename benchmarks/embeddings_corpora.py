@@ -14,11 +14,13 @@ Texts of Debian confirm what was chosen on the others. DEBIAN is a folder with
     apt-get -o Acquire::Languages=en update
     apt-cache pkgnames | sort | xargs apt-cache show --no-all-versions > packages.txt
     apt-get download fortunes fortunes-min linux-doc-6.1
+    apt-get download wordnet-base dict-foldoc libreoffice-help-en-us
     for file in *.deb; do dpkg-deb -x $file .; done
 """
 
 import argparse
 import gzip
+import html
 import json
 import os
 import re
@@ -210,13 +212,54 @@ def kernel(folder):
             if len(passage := words[start : start + 250]) > 100:
                 texts.append(" ".join(passage))
                 labels.append(label)
+    return _of_common_classes(texts, labels)
+
+
+def _of_common_classes(texts, labels):
     common = {label for label in set(labels) if labels.count(label) >= 20}
     kept = [row for row, label in enumerate(labels) if label in common]
     return _drawn([texts[row] for row in kept], [labels[row] for row in kept])
 
 
+def glosses(folder):
+    """Definitions of nouns and verbs in WordNet, by the file they are in."""
+    texts, labels = [], []
+    for kind in ("noun", "verb"):
+        for line in (folder / f"usr/share/wordnet/data.{kind}").open():
+            if not line.startswith("  "):  # not the licence
+                texts.append(line.partition("|")[2].strip())
+                labels.append(line.split()[1])
+    return _drawn(texts, labels)
+
+
+def terms(folder):
+    """Entries of the dictionary of computing (FOLDOC), by their first subject."""
+    with gzip.open(folder / "usr/share/dictd/foldoc.dict.dz", "rt") as file:
+        entries = re.split(r"\n(?=\S)", file.read())
+    found = [re.search(r"<([a-z ]+)[^>]*>((?s:.*))", entry) for entry in entries]
+    kept = [match for match in found if match]
+    return _of_common_classes(
+        [re.sub(r"[{}]|\(\d{4}-\d\d-\d\d\)", "", match[2]) for match in kept],
+        [match[1] for match in kept],
+    )
+
+
+def help_pages(folder):
+    """Pages of the help of LibreOffice, by application."""
+    root = folder / "usr/share/libreoffice/help/en-US/text"
+    texts, labels = [], []
+    for path in sorted(root.rglob("*.html")):
+        page = path.read_text().partition('id="DisplayArea"')[2]
+        page = re.sub(r"(?s)<(script|footer|nav)\b.*?</\1>", " ", page)
+        text = html.unescape(re.sub(r"<[^>]*>", " ", page.partition(">")[2]))
+        if len(text.split()) >= 20:
+            texts.append(" ".join(text.split()))
+            labels.append(path.relative_to(root).parts[0])
+    return _drawn(texts, labels)
+
+
 CORPORA = (snippets, tweets, newsgroups, panglee, speeches, bbc, dblp, docs)
-UNSEEN = (packages, fortunes, descriptions, kernel)
+UNSEEN = (packages, fortunes, descriptions, kernel, glosses, terms, help_pages)
 
 
 def main():

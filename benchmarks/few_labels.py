@@ -454,7 +454,7 @@ def measure_choices(data, draw, **_):
             hidden.append(values[told])
             features, seen = recipe.of(views)
             rule = few_labels.teach(features, codes, seen.graph)
-            found = few_labels.judged(rule, features, codes, len(names), seen)[0]
+            found = few_labels.rated(rule, features, codes, len(names), seen)[0]
             accuracies.append(protocol.accuracy(names[found.argmax(axis=1)], known))
             yield recipe.text, draw, {"accuracy": accuracies[-1]}, size
         by_right = few_labels._best(hidden, codes[told])

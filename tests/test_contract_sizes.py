@@ -126,6 +126,16 @@ def test_resume(name, n_topics, dtype, corpora, tmp_path, caplog):
     check_resumed(name, n_topics, corpora[dtype], tmp_path, caplog)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in (*STATELESS, "lsi", "classifier")]
+)
+def test_how_long_a_fit_was_to_run_at_first_does_not_matter(name, corpora, tmp_path):
+    X = corpora[np.float64]
+    fitted(name, 9, X, max_iter=7, tol=1e-3, callbacks=[Resume(tmp_path)])
+    found = fitted(name, 9, X, max_iter=14, callbacks=[Resume(tmp_path)])
+    same_bits(learned(found), learned(fitted(name, 9, X, max_iter=14)))
+
+
 def check_resumed(name, n_topics, X, folder, caplog):
     """A fit that goes on after its first iteration has the bits of one that ran on."""
     fitted(name, n_topics, X, max_iter=1, callbacks=[Resume(folder)])

@@ -159,7 +159,7 @@ def test_numbers_stay_through_a_chain_of_edits(model, X):
     assert numbers_of(parts) == [0, 1, 4]
     assert parts.topic_data().numbers == (0, 1, 4)
     for gone in (2, 3):
-        with pytest.raises(DataError, match=f"Topic {gone} is gone"):
+        with pytest.raises(DataError, match=f"Topic {gone} no longer exists"):
             rename_topics(parts, {gone: "x"})
     with pytest.raises(DataError, match="no topic 5; the last topic is 4"):
         drop_topics(parts, [5])
@@ -238,7 +238,7 @@ def test_edited_topics_are_not_those_that_sides_learned_of(tmp_path):
         lambda: merge_topics(model, [0, 1]),
         lambda: split_topic(model, 0, X),
     ):
-        with pytest.warns(DataWarning, match=r"Author\w* learned is about"):
+        with pytest.warns(DataWarning, match=r"Author\w* learned belongs to"):
             edited = edit()
         assert edited.topic_data().sides == ()
         edited.save(tmp_path / "edited")
@@ -298,7 +298,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_topics_that_a_step_learned_of_are_bound(edit, X):
     model = PLSA(4, theta_step=StickTheta(), max_iter=3, random_state=0).fit(X)
-    with pytest.raises(DataError, match=r"has learned a StickTheta of its topics, whi"):
+    with pytest.raises(DataError, match=r"has learned a StickTheta of its topics, and"):
         EDITS[edit](model, X)
     renamed = rename_topics(model, {1: "space"})
     np.testing.assert_array_equal(renamed.transform(X), model.transform(X))

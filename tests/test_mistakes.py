@@ -20,7 +20,7 @@ from topicfold import (
     select_n_components,
 )
 from topicfold.cli.main import app
-from topicfold.corpus import vectorize
+from topicfold.corpus import read_texts, vectorize
 from topicfold.editing import apply_edits
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.registry import find_model
@@ -55,7 +55,7 @@ def test_missing_graph_file(texts, tmp_path):
     graph = ("-m", "laplacian", "--graph", tmp_path / "nowhere.txt")
     line = _error("fit", texts, "-k", 2, *graph, "-o", tmp_path / "m")
     assert "there is no file" in line
-    assert "two document numbers per line" in line
+    assert "the numbers of two documents" in line
 
 
 def test_an_edit_is_named_in_words(texts, tmp_path):
@@ -160,17 +160,17 @@ COMMANDS = {
     "fit folder -o n": "has no .txt files. Put one document into each",
     "fit page.docx -o n": "Export it as text first",
     "fit page.pdf -o n": "Export it as text first",
-    "fit odd.foo -o n": "Give a folder of .txt files or a file .txt",
+    "fit odd.foo -o n": "Give a folder of .txt files, a .txt file",
     "fit bad.jsonl -o n": "line 2: not valid JSON",
-    "fit lines.csv -o n": "looks like an object of JSON in every line. Say what it is",
-    "fit table.jsonl -o n": "columns 'text', 'party'. Say what it is: --from csv",
+    "fit lines.csv -o n": "an object of JSON in every line. Choose the format",
+    "fit table.jsonl -o n": "columns 'text', 'party'. Choose the format: --from csv",
     "fit short.csv -o n": "line 3: 1 fields, but the first line has 2. Write ','",
     "fit titles.csv -o n": "It has 'title', 'summary'; name the one with the text by",
     "fit t.csv --text body -o n": "no column 'body'. It has 'text', 'party'",
     "fit t.csv --label partie -o n": "Did you mean 'party'?",
-    "fit texts.txt --text text -o n": "has no columns, so text cannot be named. Leave",
+    "fit texts.txt --text text -o n": "has no columns, so text has no meaning. Leave",
     "fit one.txt -o n": "One document is too few",
-    "fit same.txt -k 2 -o n": "are the texts the same?",
+    "fit same.txt -k 2 -o n": "are the texts all the same?",
     "fit texts.txt -k 0 -o n": "give 1 or more",
     "fit texts.txt -k ten -o n": "'--topics' / '-k': give a whole number",
     "fit texts.txt -k 2": "Missing option '--output' / '-o'",
@@ -183,7 +183,7 @@ COMMANDS = {
     "fit texts.txt -k 2 --embeddings v3.npy -o n": "3 embeddings for 20 documents",
     "fit texts.txt -k 2 --embeddings no.npy -o n": "No such file",
     "fit t.csv -k 2 --links links.txt -o n": "link 0 names document 99",
-    "fit t.csv -k 2 --links no.txt -o n": "two document numbers per line",
+    "fit t.csv -k 2 --links no.txt -o n": "the numbers of two documents",
     "fit texts.txt -k 2 --seeds seeds.txt -o n": "Write its name, a colon and words",
     "fit t.csv -k 2 --authors writer -o n": "no column 'writer'. It has 'text'",
     "fit t.csv -k 2 --response party --response-kind real -o n": "is not a number",
@@ -206,8 +206,8 @@ COMMANDS = {
     "edit m --rename space -o e": "give TOPIC=NAME, such as 3=space",
     "edit m --drop 0,1 -o e": "All topics would be dropped. Keep at least one",
     "edit m --drop first -o e": "'first' is not the number of a topic",
-    "classify m texts.txt": "Learn them first: topicfold classify DIR LABELLED --train",
-    "classify c texts.txt --train": "Name their column with --label",
+    "classify m texts.txt": "Train a classifier first: topicfold classify DIR LABELLED",
+    "classify c texts.txt --train": "column of the labels with --label",
     "classify c t.csv --train --label starz": "Did you mean 'stars'?",
     "effects m few.csv --formula '~ party'": "data has 1 rows, and there are 20",
     "effects m t.csv --formula '~ side'": "data has no column 'side'. It has text",
@@ -216,7 +216,7 @@ COMMANDS = {
     "choose-k texts.txt -k 5-10": "whole numbers separated by commas",
     "report m -o nowhere/x.html": "there is no folder nowhere. Make it, or give",
     "report m --figures texts.txt": "is a file. Give a folder for the figures",
-    "convert texts.txt out.foo": "does not show the format to write",
+    "convert texts.txt out.foo": "does not tell which format to write",
     "quiz m --score no.csv": "there is no file no.csv",
     "update m nowhere.txt": "does not exist. Give a file or a folder",
     "update m texts.txt --topics 3": "Possible options: --new-topics",
@@ -224,13 +224,13 @@ COMMANDS = {
     "fit texts.txt --k 5 -o n": "Did you mean -k?",
     "fit texts.txt -k 2.5 -o n": "'--topics' / '-k': give a whole number",
     "fit texts.txt t.csv -k 2 -o n": "Put several files into one folder",
-    "fit https://a.org/b.csv -o n": "Download it, and give the file",
+    "fit https://a.org/b.csv -o n": "Download the file, and give its name",
     "fit 'red fox' -k 2 -o n": "red fox does not exist. Give a file or a folder",
     "fit t.csv --label text -o n": "'text' is the column of the text",
     "fit t.csv --prevalence 'party + stars' -o n": "a formula begins with ~. Give",
     "fit texts.txt -k 2 --device gpu -o n": "The 'device' parameter of LDA must be",
     "fit texts.txt -k 2 --ngrams two -o n": "Give the longest run of words",
-    "fit t.csv -k 2 --embeddings t.csv -o n": "give a file of NumPy, FILE.npy",
+    "fit t.csv -k 2 --embeddings t.csv -o n": "give a NumPy file, FILE.npy",
     "transform texts.txt m": "give the folder of a saved model",
     "transform m texts.txt -o out.docx": "ending in .csv, .parquet or .npz",
     "search 'sparse matrix' m": "Give the folder of a saved model",
@@ -242,6 +242,45 @@ COMMANDS = {
     "compare t.csv --budget 0": "'--budget': give 0.1 or more",
     "edit m --split 0:1 -o e": "a whole number from 2 to the number of words",
     "quiz m --score t.csv": "Give a sheet that topicfold quiz --sheet wrote",
+    "quiz m --sheet nowhere/sheet.csv": "there is no folder nowhere. Make it",
+    "quiz m --kind word": "'--kind': 'word' is not one of 'words', 'topics'",
+    "report m -o page.pdf": "would be a page of HTML. Give a name with .html",
+    "fit shots -o n": "has no .txt files",
+    "fit nested.jsonl -o n": "body.text, body.lang. Name one of them with --text.",
+    "fit t.csv --text stars -k 2 -o n": "no words to count in 20 texts",
+    "fit t.csv --sheet 1 -o n": "has no sheets. Leave --sheet out",
+    "fit t.csv -k 2 -m structural -o n": "needs --prevalence or --content",
+    "fit t.csv -k 2 -m rtm -o n": "The model rtm needs --links",
+    "fit t.csv -k 2 -m slda -o n": "Name the column of the labels with --label",
+    "fit t.csv -k 2 -m dynamic --time stars --min-df 0 -o texts.txt": "is a file",
+    "fit t.csv -k 2 --stop-words klingon -o n": "is not a language with stop words",
+    "fit t.csv -k 2 --stem klingon -o n": "is not a language that can be stemmed",
+    "fit t.csv -k 2 --from pdf -o n": "the format 'pdf' is not known here. Give one",
+    "fit t.csv -k 2 --encoding utf-99 -o n": "the encoding 'utf-99' is not known",
+    "fit t.csv -k 2 --max-df 200% -o n": "or a share of them, such as 0.5",
+    "fit t.csv -k 2 --min-df 19 --max-df 2 -o n": "Lower --min-df or raise --max-df",
+    "fit t.csv -k 2 --ngram 2 -o n": "Possible options: --from, --graph, --ngrams",
+    "fit a.txt b.txt c.txt d.txt e.txt -k 2 -o n": "(b.txt c.txt d.txt …). Put several",
+    "fit m -k 2 -o n": "the folder m has no .txt files",
+    "choose-k texts.txt -k 2 3 4": "separate values by commas",
+    "compare t.csv --models lda plsa": "separate values by commas",
+    "edit m --merge 0-1 -o e": "several separated by commas: 1,4",
+    "edit m --apply nowhere.json -o e": "there is no file nowhere.json",
+    "edit m --apply t.csv -o e": "is not valid JSON",
+    "effects m t.csv --formula 'topic0 ~ party'": "begin the formula with ~",
+    "effects m t.csv --formula '~ Party'": "did you mean 'party'?",
+    "effects m t.csv --formula '~ s(party)'": "Write dates like 2001-05-03",
+    "effects m t.csv --formula '~ party' --adjust all": "Give 'holm', 'fdr' or None",
+    "effects m t.csv --formula '~ party' --cluster who": "no column 'who' for cluster",
+    "effects m odd.csv --formula '~ the party'": "into backquotes: `the party`",
+    "effects m t.csv --sheet 2 --formula '~ party'": "has no sheets. Leave --sheet",
+    "effects m t.csv --formula '~ party' --report x.pdf": "Give a name with .html",
+    "transform t.csv m": "give the folder of a saved model",
+    "topics t.csv": "give the folder of a saved model",
+    "search m red fox": "write words with spaces in quotes",
+    "info folder": "it has no model.safetensors",
+    "classify c t.csv --train --label text": "'text' is the column of the text",
+    "label t.csv": "Missing argument 'LABELS'",
 }
 COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
 TEXTS = ["red fox wood", "fox in the red wood", "blue fish sea", "fish in a sea"] * 5
@@ -250,7 +289,7 @@ CALLS = {
         lambda: Topics(2).fit("a text that is not a file"),
         "Texts are given as a list, one string per document",
     ),
-    "model first": (lambda: Topics("lda").fit(TEXTS), "Give a whole number of topics"),
+    "model first": (lambda: Topics("lda").fit(TEXTS), "Give a whole number"),
     "labels of other length": (
         lambda: Topics(2).fit(TEXTS, ["a", "b"]),
         "there are 2 labels for 20 documents. Give one per document",
@@ -284,14 +323,14 @@ CALLS = {
         lambda: select_n_components(LDA, COUNTS, [2, 3]),
         r"object of it: LDA\(\)",
     ),
-    "half a topic": (lambda: Topics(2.5).fit(TEXTS), "Give a whole number of topics"),
+    "half a topic": (lambda: Topics(2.5).fit(TEXTS), "Give a whole number"),
     "sizes as text": (
         lambda: select_n_components(LDA(), COUNTS, "5,10"),
         "must be an integer or a list of integers",
     ),
     "an encoder's name": (
         lambda: Topics(2, encoder="all-MiniLM-L6-v2").fit(TEXTS),
-        "nothing is downloaded by name",
+        "topicfold downloads no encoder",
     ),
     "vectors of others": (
         lambda: Topics(2, min_df=1).fit(TEXTS, embeddings=np.zeros((3, 4))),
@@ -313,7 +352,7 @@ OF_TOPICS = {
     "plot('words', 'x.jpg')": r"Give one ending in \.png, \.svg or \.pdf",
     "words(9)": "There is no topic 9; topics are 0 to 1",
     "print_topics()": r"Topics has no 'print_topics'\. Use print\(topics\)",
-    "over_time()": r"Give them as over_time\(dates\)",
+    "over_time()": r"Give times as over_time\(dates\)",
     "by_class()": r"Give them as by_class\(labels\)",
     "plot('pie')": "Give one of words, map, time",
     "merge(1)": r"given as a list, such as \[1, 4\]",
@@ -340,6 +379,8 @@ def place(tmp_path_factory):
         "links.txt": "0 99\n",
         "seeds.txt": "space orbit moon\n",
         "few.csv": "party\na\n",
+        "odd.csv": "the party\n" + "a\nb\n" * 10,
+        "nested.jsonl": '{"body": {"text": "a fox", "lang": "en"}}\n' * 3,
         "bad.npy": "no",
     }
     for name, text in files.items():
@@ -349,6 +390,8 @@ def place(tmp_path_factory):
     (folder / "page.pdf").write_bytes(b"%PDF-1.4 \xff\xfe")
     np.save(folder / "v3.npy", np.zeros((3, 4)))
     (folder / "folder").mkdir()
+    (folder / "shots").mkdir()
+    (folder / "shots" / "page.html").write_text("<p>a red fox")
     Topics(2, min_df=1).fit(TEXTS).save(folder / "m")
     return folder
 
@@ -375,5 +418,13 @@ def test_topics_answer_a_mistake(call, place):
         eval(f"topics.{call}", names)
 
 
+def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("a red fox in the wood")
+    (tmp_path / "page.html").write_text("<p>a blue fish")
+    with pytest.warns(DataWarning, match=r"1 file is left out of .* \(1 \.html; first"):
+        read_texts(tmp_path)
+
+
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 120
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 160

@@ -94,6 +94,10 @@ def test_the_map_in_contributing_is_the_tree():
     }
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert rooms.keys() == folders
+    modules = {path.name for path in PACKAGE.glob("[a-z]*.py")}
+    assert modules <= {
+        name for names, _ in rows for name in re.findall(r"`(\S+)`", names)
+    }
     for name, holds in rooms.items():
         for file in re.findall(r"`(\w+(?:\.py|/))`", holds):
             places = [PACKAGE / room / file for room in (name, "learn")]

@@ -269,7 +269,9 @@ def apply_edits(
             model = _apply(model, dict(edit), X)
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise DataError(f"Edit {number} ({_in_words(edit)}): {reason}") from error
+            raise DataError(
+                f"Edit {number} ({edit_in_words(edit)}): {reason}"
+            ) from error
     return model
 
 
@@ -321,14 +323,16 @@ def edits_of(log: Any, model: Any, source: str = "the log") -> list[dict[str, An
     n_topics = len(model.components_)
     if log.get("topics", n_topics) != n_topics:
         raise DataError(
-            f"{source} has edits of a model with {log['topics']} topics; this one has "
-            f"{n_topics}. Apply them to the model that was edited."
+            f"{source} has edits of a model with {log['topics']} topics, but this one "
+            f"has {n_topics}. Apply them to the model that was edited."
         )
     return [dict(edit) for edit in edits]
 
 
-def _in_words(edit: Mapping[str, Any]) -> str:
+def edit_in_words(edit: Mapping[str, Any]) -> str:
     """Return an edit as a person would say it: merge 3, 99."""
+    if edit.get("action") == "renumber":
+        return "number the topics anew"
     values = [edit[name] for name in edit if name != "action"]
     parts = [
         ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -356,8 +360,8 @@ def _apply(model: Any, edit: dict[str, Any], X: Any) -> Any:
         edited = renumber_topics(model)
     elif action == "grow":
         raise DataError(
-            "these topics were learned from documents that were added later. Apply "
-            "the edits before it to the model, then update it."
+            "these topics were learned from documents that were added later. Apply the "
+            "edits that come before, then update the model."
         )
     else:
         raise DataError(
@@ -372,8 +376,8 @@ def _copy(model: Any) -> Any:
     check_is_fitted(model, "components_")
     if hasattr(model, "classes_"):
         raise DataError(
-            f"{type(model).__name__} has learned with labels what each topic means "
-            "for the classes. Edit the base model, then fit it again."
+            f"{type(model).__name__} has learned from labels how each topic is related "
+            "to the classes. Edit the base model, then fit it again."
         )
     edited = copy.deepcopy(model)
     names = getattr(model, "topic_names_", None)
@@ -390,9 +394,9 @@ def check_unbound(model: Any) -> None:
         bond = bond or f"a {type(step).__name__} of its topics"
     if bond:
         raise DataError(
-            f"{type(model).__name__} has learned {bond}, which topics that are merged, "
-            "dropped, split or added would not have. Rename topics, or fit it again "
-            "with another n_components."
+            f"{type(model).__name__} has learned {bond}, and this would not be known "
+            "for topics that are merged, dropped, split or added. Rename topics, or "
+            "fit it again with another n_components."
         )
 
 
@@ -425,8 +429,9 @@ def forget_sides(model: Any) -> None:
     if getattr(model, "sides_", None):
         names = ", ".join(type(side).__name__ for side in model.sides_)
         warnings.warn(
-            f"What {names} learned is about the topics before the edits, so the edited "
-            "model uses words alone. Keep the unedited model for the rest.",
+            f"What {names} learned belongs to the topics before the edits, so the "
+            "edited model uses words alone. Keep the unedited model if you need the "
+            "rest.",
             DataWarning,
             stacklevel=4,
         )

@@ -7,6 +7,7 @@ table. Several names in one cell are separated by a semicolon.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ MODELS = {
     "content": "structural",
     "language": "multimodal",
 }
+_WITH_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 # Keywords of several columns.
 _TABLES = ("features", "prevalence")
 
@@ -87,7 +89,7 @@ def _data(keyword: str, value: Any, extra: Mapping[str, list[str]]) -> Any:
     missing = [name for name in names if name not in extra]
     if missing:  # counts have no columns
         raise DataError(
-            f"{keyword} names the column {missing[0]!r}, but the documents have no "
+            f"{keyword} names the column {missing[0]!r}, but these documents have no "
             "columns. Give the values themselves, one per document."
         )
     if keyword in _TABLES:
@@ -109,11 +111,27 @@ def names_in(cell: str) -> list[str]:
 
 
 def numbers_in(cells: Sequence[str]) -> list[float] | None:
-    """Return a column as numbers, NaN where it is empty; None if it holds others."""
+    """Return a column as numbers, NaN where it is empty; None if it holds others.
+
+    Numbers may have a decimal comma, as spreadsheets in Europe write them.
+
+    Examples
+    --------
+    >>> numbers_in(["3.5", "4"]), numbers_in(["3,5", "4"]), numbers_in(["a", "4"])
+    ([3.5, 4.0], [3.5, 4.0], None)
+    """
     try:
         return [float(cell) if cell.strip() else float("nan") for cell in cells]
     except ValueError:
+        pass
+    texts = [cell.strip() for cell in cells]
+    decimals = [text.partition(",")[2] for text in texts]
+    # 1,250 may be more than a thousand.
+    if not all(_WITH_COMMA.fullmatch(text) for text in texts if text) or all(
+        len(digits) in (0, 3) for digits in decimals
+    ):
         return None
+    return [float(text.replace(",", ".")) if text else float("nan") for text in texts]
 
 
 def taken_by(model: Any) -> set[str]:
@@ -141,8 +159,8 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     if unknown:
         raise TypeError(
             f"fit got the data {unknown[0]!r}, which no model takes. Give "
-            f"{', '.join(MODELS)}. For groups, prevalence is how much they say of a "
-            "topic, content in which words."
+            f"{', '.join(MODELS)}. For groups, use prevalence if they differ in how "
+            "much they say about a topic, and content if they differ in its words."
         )
     parameters = model.get_params(deep=False)
     if "response" in data and "kind" in parameters:

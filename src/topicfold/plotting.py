@@ -105,7 +105,10 @@ def document_map(data: TopicData, *, n_labels: int = 20) -> Any:
         Topics that get a name on the map, the largest first.
     """
     if data.doc_topics is None:
-        raise DataError("a map needs the mixtures of documents, and there are none.")
+        raise DataError(
+            "a map needs the mixtures of documents, and there are none. Give "
+            "TopicData with doc_topics."
+        )
     rows = figure_rows(data)
     mixtures = data.doc_topics[rows]
     # The page counts from the top, a figure from the bottom.

@@ -142,7 +142,8 @@ _BUILT_IN = (
         "PLSA that also separates distant documents", "DTM", **_GRAPH,
     ),
     _own(
-        "orthogonal", "orthogonal:OrthogonalPLSA", "PLSA that keeps topics apart", "OTM"
+        "orthogonal", "orthogonal:OrthogonalPLSA", "PLSA whose topics share few words",
+        "OTM",
     ),
     _own("fstm", "fstm:FSTM", "fully sparse topic model", "FSTM"),
     _own(
@@ -182,9 +183,9 @@ _BUILT_IN = (
         "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "hLDA",
         sized=False,
     ),
-    _own("bursty", "bursty:BurstyLDA", "LDA with words that are repeated", "DCMLDA"),
+    _own("bursty", "bursty:BurstyLDA", "LDA that allows for repeated words", "DCMLDA"),
     _own(
-        "pachinko", "pachinko:PachinkoLDA", "LDA with topics of topics", "PAM",
+        "pachinko", "pachinko:PachinkoLDA", "LDA with groups of topics", "PAM",
         "pachinko-allocation",
     ),
     _own(
@@ -204,7 +205,7 @@ _BUILT_IN = (
         for name in ("FSTM", "PLSA", "LDA")
     ),
     _own(
-        "medlda", "medlda:MedLDA", "LDA with a margin between classes", "MedLDA",
+        "medlda", "medlda:MedLDA", "LDA with a maximum-margin classifier", "MedLDA",
         labels="must", classifies=True, options={"unknown_label": -1},
     ),
     _own(
@@ -243,7 +244,7 @@ _TWO_MEANINGS = {
     "dtm": (
         "the discriminative topic model of Huh and Fienberg",
         "a dynamic one (dynamic)",
-    ),
+    )
 }
 
 
@@ -361,7 +362,7 @@ def _gather_neighbors(chosen: dict[str, Any]) -> None:
     found = {names[key]: chosen.pop(key) for key in names if key in chosen}
     if found and "graph" in chosen:
         raise DataError(
-            f"{', '.join(found)} has no effect with a graph of your own. Leave it out."
+            f"{', '.join(found)} has no effect with your own graph. Leave it out."
         )
     if found:
         from topicfold.graph import NeighborGraph

@@ -181,7 +181,9 @@ class TopicData:
         array([1, 0])
         """
         if self.doc_topics is None:
-            raise DataError("main_topics needs doc_topics. Give them.")
+            raise DataError(
+                "main_topics needs doc_topics. Make TopicData with doc_topics=."
+            )
         return np.asarray(self.doc_topics.argmax(axis=1), dtype=np.int64)
 
     def document_weights(self) -> NDArray[np.float64]:

@@ -27,6 +27,15 @@ def test_where_stm_was_run_effects_cover_with_less_error(results, name, tokens, 
     assert (own["error"] / own["n"]) ** 0.5 < most
 
 
+@pytest.mark.parametrize("name", ["LDA", "FeatureLDA", "StructuralLDA"])
+@pytest.mark.parametrize("tokens", [60, 250])
+def test_models_for_effects_find_many_topics_and_cover(results, name, tokens):
+    found, _ = effects.gathered(results, "20 topics", tokens)
+    own = found[f"{name}, effects"]
+    assert own["n_found"] / own["n"] >= 0.95
+    assert 0.90 <= own["covered"] / own["n"] <= 0.98
+
+
 def test_a_corpus_has_the_effect_that_is_planted():
     corpus = effects.draw_corpus(1, "3 topics", 20)
     assert corpus["parts"] == ("Dirichlet", "0/1")

@@ -85,6 +85,16 @@ def test_perplexity_is_of_the_same_counts_or_none(corpus):
     assert known == {"LDA": True, "LDA^c": False, "MedLDA": False, "FSTM": True}
 
 
+def test_a_word_cache_is_for_all_models_but_the_one_that_has_repetitions(corpus):
+    names, size = ["LDA", "BurstyLDA"], {"n_components": 3}
+    X = sparse.csr_matrix(corpus.counts)
+    plain = compare(X, names, **size).scores
+    cached = compare(X, names, cache=0.5, **size).scores
+    assert cached[0].perplexity != plain[0].perplexity
+    assert cached[1].perplexity == plain[1].perplexity
+    assert cached[0].coherence == plain[0].coherence
+
+
 def test_compare_without_labels(corpus):
     found = compare(sparse.csr_matrix(corpus.counts), ["PLSA", "LDA"], n_components=3)
     columns = ["perplexity", "coherence", "diversity", "copies", "stability"]
@@ -252,7 +262,9 @@ def test_the_lead_is_that_of_the_whole_table():
     text = said(scores, None)
     assert "WNTM: it ranks best of those that can be read (mean rank 1.3; LDA" in text
     assert "It leads in coherence." in text
-    assert "Left out, since their topics cannot be read: OTM (coherence -0.54)." in text
+    assert (
+        "Left out because their topics cannot be read: OTM (coherence -0.54)." in text
+    )
     less = [dataclasses.replace(s, perplexity=NAN) for s in scores[:1]] + scores[1:]
     assert "WNTM: it ranks best of those that can be read (mean rank 1.0; LDA 2.0" in (
         said(less, None)
@@ -312,7 +324,10 @@ def test_a_model_with_much_clearer_topics_is_named():
     scores = [words, score("LDA^c", 0.586, -0.31), score("WNTM", 0.397, -0.13)]
     text, taken = recommend(scores, 1000)
     assert taken == "LDA^c"
-    assert "LDA^c's words may not belong together (coherence -0.31): read them" in text
+    assert (
+        "LDA^c's words may not belong together (its coherence is -0.31): read them"
+        in text
+    )
     assert "WNTM has clearer topics (coherence -0.13, accuracy 0.397)." in text
     assert "clearer" not in said([words, score("LDA^c", 0.586, -0.2), scores[2]], 1000)
 
@@ -414,6 +429,8 @@ def test_selection_leaves_the_model_alone(corpus):
         (lambda X: select_n_components(PLSA(), X, [2], [-1] * 60), "no known label"),
         (lambda X: select_n_components(TwoPhase(), X, [2]), r"TwoPhase\(FSTM\(\)\)"),
         (lambda X: compare(X, time_budget=0), "time_budget=0"),
+        (lambda X: compare(X, cache="much"), "cache='much'; give a weight"),
+        (lambda X: compare(X, cache=2), "cache=2; give a weight from 0 to 1"),
         (lambda X: compare(X, ["k-means"]), "no model 'k-means'"),
         (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
         (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),
@@ -442,7 +459,7 @@ UNREADABLE = score("MedLDA", 0.95, -0.8, diversity=0.19, copies=3.0)
 def test_topics_of_loosely_related_words_are_not_called_readable():
     words = score("tf-idf", 0.72, NAN)
     text = said([words, score("LDA", 0.7, coherence=-0.34, copies=0.0)], 100)
-    assert "LDA's words may not belong together (coherence -0.34)" in text
+    assert "LDA's words may not belong together (its coherence is -0.34)" in text
     assert "can be read" not in text
     tight = said([words, score("LDA", 0.7, coherence=0.1, copies=0.0)], 100)
     assert "in 5 topics that can be read" in tight
@@ -454,13 +471,15 @@ def test_unreadable_topics_are_never_recommended():
     text = said([UNREADABLE, *others], 1000)
     assert text.startswith("Take tf-idf if only accuracy counts (0.700 ± 0.029), LDA")
     assert (
-        "Left out, since their topics cannot be read: MedLDA (coherence -0.80," in text
+        "Left out because their topics cannot be read: MedLDA (coherence -0.80," in text
     )
     assert "3 of 5 topics are copies of others, accuracy 0.950)." in text
     assert "the best of those that can be read" in said([UNREADABLE, others[1]], 1000)
     assert "the best of the rest" in said([UNREADABLE, others[0]], 1000)
     alone = said([UNREADABLE], 1000)
-    assert alone.startswith("Take none of these, since their topics cannot be read")
+    assert alone.startswith(
+        "No model is recommended, because the topics cannot be read"
+    )
     ranked = dataclasses.replace(UNREADABLE, accuracy=NAN, perplexity=1.0)
     readable = score("LDA", copies=0.0, perplexity=50.0)
     assert said([ranked, readable], None).startswith("Take LDA")
@@ -489,7 +508,7 @@ def test_low_coherence_of_all_models_is_that_of_the_texts():
 def test_the_only_readable_model_is_taken_with_the_reason():
     scores = [score("LDA", coherence=-0.57), score("WNTM", coherence=0.19)]
     assert said(scores, None) == (
-        "Take WNTM: only its topics can be read. Left out, since their topics cannot "
+        "Take WNTM: only its topics can be read. Left out because their topics cannot "
         "be read: LDA (coherence -0.57)."
     )
 

@@ -207,7 +207,7 @@ def test_sizes_are_chosen_with_what_is_known_of_documents(planted):
 def test_fits_that_are_the_same_have_no_stability(planted):
     """A spectral start has no random numbers: 1 would look like topics to trust."""
     X, _ = planted
-    model = StructuralLDA(max_iter=3)
+    model = StructuralLDA(init="spectral", max_iter=3)
     found = select_n_components(model, X, [3], n_restarts=2)
     assert np.isnan(found.records[0].stability)
     assert "stability" not in found.to_markdown()

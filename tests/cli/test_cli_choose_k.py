@@ -39,7 +39,7 @@ def test_the_smallest_number_may_still_be_too_large(cli, many):
     reason = (
         "by stability, then perplexity and coherence. This is the smallest number tried"
     )
-    assert f"Suggests 3 topics {reason}; try fewer" in done.stdout
+    assert f"Suggests 3 topics {reason}; fewer may be better" in done.stdout
     done = cli("choose-k", many, "-k", "3", "--restarts", 1, *OPTIONS, "-q")
     assert done.stdout.splitlines()[-1] == "Suggests 3 topics"
 
@@ -85,3 +85,7 @@ def test_numbers_that_are_none(cli, check_error, many, numbers):
 
 def test_more_topics_than_documents(cli, check_error, many):
     check_error(cli("choose-k", many, "-k", "10,900", *OPTIONS), "900 topics are more")
+
+
+def test_a_picture_of_no_kind_is_refused_before_the_fits(cli, many, check_error):
+    check_error(cli("choose-k", many, "--plot", "k.txt", *OPTIONS), ".svg or .pdf")

@@ -137,7 +137,7 @@ def test_output_file(cli, labelled, options, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--explain", "2"), "for new documents alone"),
+        (("--explain", "2"), "only for new documents"),
         (("-m", "lsi"), "use one of fstm, plsa, lda, local"),
     ],
     ids=["explain", "model"],

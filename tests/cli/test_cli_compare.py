@@ -27,7 +27,7 @@ def test_with_labels(cli, folder):
         assert part in result.stdout
     assert "Result   Take " in result.stdout
     assert "3/3 FSTM^c" in result.stderr
-    assert "--plot comparison.png draws one" in result.stdout
+    assert "--plot comparison.png draws a picture" in result.stdout
 
 
 def test_models_may_be_repeated_and_each_may_be_a_list(cli, folder):
@@ -78,6 +78,15 @@ def test_no_picture_without_matplotlib_is_said(cli, folder, tmp_path, monkeypatc
     assert result.exit_code == 0
     assert "topicfold[plot]" in result.stderr
     assert not file.exists()
+
+
+def test_a_word_cache(cli, folder, check_error):
+    arguments = ("compare", folder, "-m", "plsa", *SMALL, "--quiet")
+    plain, cached = (cli(*arguments, *more) for more in ((), ("--cache", 0.5)))
+    assert plain.exit_code == cached.exit_code == 0, cached.output
+    assert plain.stdout != cached.stdout
+    result = cli(*arguments, "--cache", "much")
+    check_error(result, "cache='much'; give a weight")
 
 
 def test_errors(cli, check_error, folder, write_counts, tmp_path):

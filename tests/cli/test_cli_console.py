@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from topicfold.cli.console import progress_callbacks, show_fact, working
+from topicfold.cli.console import progress_callbacks, show_fact, tell, working
 from topicfold.learn import ProgressBar
 
 
@@ -55,3 +55,8 @@ def test_a_long_path_stays_in_one_line(monkeypatch, capsys):
     path = "/".join(["folder"] * 30)
     show_fact("Saved", f"{path}\x1b[31m")
     assert capsys.readouterr().out == f"Saved    {path}\ufffd[31m\n"
+
+
+def test_methods_are_called_as_on_the_command_line(capsys):
+    tell("error", "it uses only the common ones. Use method='posterior'.")
+    assert "Use --method 'posterior'." in capsys.readouterr().err

@@ -42,7 +42,7 @@ def test_stated_formats(cli, check_error, docs, tmp_path):
     assert (result.exit_code, result.output) == (0, "")
     assert (corpus.read(out, format="mm").counts != docs.counts).nnz == 0
     convert = ("convert", tmp_path / "in.ldac")
-    check_error(cli(*convert, tmp_path / "x.dat"), "does not show the format", "--to")
+    check_error(cli(*convert, tmp_path / "x.dat"), "does not tell which format", "--to")
     check_error(cli(*convert, tmp_path / "x", "--to", "docx"), "'docx'")
     check_error(cli(*convert, tmp_path / "x.jsonl"), "no texts")
 

@@ -65,7 +65,7 @@ def test_what_the_report_exports(cli, four, tmp_path):
         (("--drop", "9"), "no topic 9"),
         (("--merge", "1,1"), "two different"),
         (("--merge", "1,2", "--drop", "2"), "Name it once"),
-        (("--drop", "1", "--documents", "x"), "only for --split"),
+        (("--drop", "1", "--documents", "x"), "only used by --split"),
         (("--apply", "nowhere.json"), "nowhere.json"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -83,7 +83,7 @@ def test_a_file_of_edits_goes_alone(cli, check_error, four, tmp_path):
     content = {"format": "topicfold-edits", "version": 2, "edits": edits}
     file.write_text(json.dumps(content), encoding="utf-8")
     result = cli("edit", four, "-o", tmp_path / "new", "--apply", file, "--drop", 1)
-    check_error(result, "--apply goes with no other edit")
+    check_error(result, "--apply cannot be combined with other edits")
     assert not (tmp_path / "new").exists()
 
 
@@ -145,7 +145,7 @@ def test_the_log_is_kept_and_done_again(cli, check_error, four, texts, tmp_path)
     assert in_python.edit_log() == Topics.load(edited).edit_log()
     # Of a model with other topics the numbers mean something else.
     refused = cli("edit", edited, "-o", tmp_path / "x", "--apply", log)
-    check_error(refused, "edits of a model with 4 topics; this one has 3")
+    check_error(refused, "edits of a model with 4 topics, but this one has 3")
     check_error(cli("info", four, "--log"), "have not been edited")
     check_error(
         cli("edit", four, "-o", tmp_path / "x", "--apply", four), "no edits to apply"
@@ -156,7 +156,7 @@ def test_info(cli, four, tmp_path):
     cli("edit", four, "-o", tmp_path / "new", "--rename", "2=kept one")
     shown = cli("info", tmp_path / "new")
     assert shown.exit_code == 0, shown.stderr
-    for part in ("LDA, 4 topics", "6 documents", "rename: topic 2, name kept one"):
+    for part in ("LDA, 4 topics", "6 documents", "Edit     rename 2 kept one\n"):
         assert part in shown.stdout
     facts = json.loads(cli("info", tmp_path / "new", "--json").stdout)
     assert facts["settings"]["n_components"] == 4
@@ -184,9 +184,9 @@ def test_info_of_a_stream(cli, tmp_path):
 
 def test_what_was_done_is_said_in_words(cli, four, tmp_path):
     result = cli("edit", four, "-o", tmp_path / "one", "--merge", "0,1,2,3")
-    assert "Edited   1 edit, now 1 topic\n" in result.stdout
+    assert "Edited   1 edit, now 1 topic, numbered anew: 0 to 0\n" in result.stdout
     shown = cli("info", tmp_path / "one").stdout
-    assert "Edit     merge: topics [0, 1, 2, 3]\n" in shown
+    assert "Edit     merge 0, 1, 2, 3\nEdit     number the topics anew\n" in shown
     assert " kB, topicfold" in shown
 
 

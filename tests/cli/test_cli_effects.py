@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from effects_support import planted
 
-from topicfold import LDA
+from topicfold import LDA, StructuralLDA
 from topicfold.persistence.model_folder import save_model_folder
 
 
@@ -56,6 +56,11 @@ def test_rows_by_id_are_those_in_order(cli, saved):
     assert plain.startswith("topic,words,effect,estimate,error,low,high,p\n")
 
 
+def test_rows_in_another_order_need_their_ids(cli, saved, check_error):
+    result = run(cli, saved, "-F", "~ x", table="turned.tsv")
+    check_error(result, "column 'name' has 'd79' in row 0, where document 'd0' is")
+
+
 def test_json_sentences_and_plot(cli, saved, tmp_path):
     options = ("-F", "~ x", "--topics", "0,0+1,0-1", "--adjust", "holm")
     result = run(cli, saved, *options, "-f", "json", "--plot", tmp_path / "a.png")
@@ -75,7 +80,7 @@ def test_a_report_has_the_effects(cli, saved, check_error, tmp_path):
     assert result.exit_code == 0, result.output
     assert "Difference of the share of a topic, ~ x + s(day)" in page.read_text("utf-8")
     some = run(cli, saved, "-F", "~ x", "--topics", "0", "--report", page)
-    check_error(some, "the report shows effects of every topic")
+    check_error(some, "the report needs the effects on every topic")
 
 
 def test_a_curve_by_level(cli, saved, check_error, tmp_path):
@@ -114,3 +119,62 @@ def test_a_table_that_is_none(cli, saved, check_error, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     result = cli("effects", saved / "model", tmp_path / "empty.csv", "-F", "~ x")
     check_error(result, "cannot be read as a table")
+
+
+def test_a_table_as_a_spreadsheet_in_europe_writes_it(cli, saved, tmp_path):
+    table = pd.read_csv(saved / "table.csv")
+    table["weight"] = table["who"] + 0.5
+    table["größe"] = np.where(table["who"] % 2, "groß", "klein")
+    here = {"sep": ";", "decimal": ",", "encoding": "cp1252", "index": False}
+    table.to_csv(tmp_path / "t.csv", **here)
+    table.to_csv(tmp_path / "plain.csv", index=False)
+    both = [
+        cli("effects", saved / "model", tmp_path / name, "--draws", 2, "-f", "csv",
+            "-F", "~ weight + größe").stdout
+        for name in ("t.csv", "plain.csv")
+    ]  # fmt: skip
+    assert both[0] == both[1]
+    assert "weight: +1" in both[0]
+
+
+def test_a_sheet(cli, saved, tmp_path, check_error):
+    pytest.importorskip("openpyxl")
+    table = pd.read_csv(saved / "table.csv")
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        table[["who"]].to_excel(book, sheet_name="About", index=False)
+        table.to_excel(book, sheet_name="Data", index=False)
+    run = ("effects", saved / "model", tmp_path / "t.xlsx", "--draws", 2, "-F", "~ x")
+    first = cli(*run)
+    check_error(first, "no column 'x'")
+    assert "sheet 'About'; it also has 'Data' (--sheet)" in first.stderr
+    for sheet in ("Data", 2):
+        assert "x: 1 - 0" in cli(*run, "--sheet", sheet).stdout
+    check_error(cli(*run, "--sheet", "Dates"), "no sheet 'Dates'")
+
+
+def test_nested_json_lines(cli, saved, tmp_path, check_error):
+    rows = pd.read_csv(saved / "table.csv")["who"] % 2
+    lines = [json.dumps({"meta": {"who": f"w{who}"}}) for who in rows]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    run = ("effects", saved / "model", tmp_path / "t.jsonl", "--draws", 2, "-F")
+    assert "meta_who: w1 - w0" in cli(*run, "~ meta_who").stdout
+    check_error(cli(*run, "~ meta.who"), "did you mean 'meta_who'?")
+
+
+def test_groups_of_content(cli, saved, check_error, tmp_path):
+    found = planted(3, n_documents=80, tokens=40, n_terms=40)
+    table = pd.read_csv(saved / "table.csv").assign(side=["a", "b"] * 40)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    model = StructuralLDA(3, random_state=0, max_iter=4)
+    model.fit(found["X"], content=table["side"])
+    words = [f"word{number}" for number in range(40)]
+    save_model_folder(model, tmp_path / "model", vocabulary=words, counts=found["X"])
+    result = run(cli, tmp_path, "-F", "~ x")
+    check_error(result, "each group of content has its own", "Give --content")
+    result = run(cli, tmp_path, "-F", "~ x", "--content", "sides")
+    check_error(result, "no column 'sides' for content (did you mean 'side'?)")
+    result = run(cli, tmp_path, "-F", "~ x", "--content", "side")
+    assert result.exit_code == 0, result.output
+    assert "mixtures and topics (3 draws)" in result.output
+    result = run(cli, saved, "-F", "~ x", "--content", "who")
+    check_error(result, "content is for topics with groups of words")

@@ -95,7 +95,7 @@ def test_classify(cli, documents, tmp_path):
     ]
     done = cli("classify", model, path)
     assert done.exit_code == 2
-    assert "embeddings have 0 dimensions, in fit they had 5" in done.stderr
+    assert "embeddings have 0 dimensions, but in fit they had 5" in done.stderr
 
 
 def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
@@ -112,8 +112,33 @@ def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
         *("--min-df", 1, "--embeddings", "vector", "--no-report"),
     )
     assert done.exit_code == 0, done.stderr
+    assert "embeddings: vector" in done.stderr + done.stdout
+    assert "not used" not in done.stderr + done.stdout
     fitted = topicfold.load(tmp_path / "model")
     assert fitted.sharing_.embeddings_.shape == (60, 5)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (None, "row 3 of"),
+        ([], "has no vector"),
+        ([1.0], "has 1 numbers, others have 5"),
+    ],
+)
+def test_a_row_of_a_column_without_a_vector(cli, documents, tmp_path, row, message):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    path, _, vectors = documents
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    column = [*vectors.tolist()[:3], row, *vectors.tolist()[4:]]
+    table = {"text": [row["text"] for row in rows], "vector": column}
+    write_table(pyarrow.table(table), source := tmp_path / "documents.parquet")
+    done = cli("fit", source, "-o", tmp_path / "model", "--embeddings", "vector")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Encode its text, or write 5 zeros" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +150,7 @@ def test_a_column_of_a_parquet_file(cli, documents, tmp_path):
         (np.array([{"a": 1}] * 60), "pickle.npy", "cannot be read"),
         (b"", "empty.npy", "cannot be read"),
         (b"\x93NUMPY\x01\x00\x04\x00{'a(", "cut.npy", "cannot be read"),
-        (None, "vectors.txt", "give a file of NumPy, FILE.npy"),
+        (None, "vectors.txt", "give a NumPy file, FILE.npy"),
     ],
 )
 def test_files_that_hold_none(cli, documents, tmp_path, write, name, message):
@@ -155,7 +180,7 @@ def test_commands_that_cannot_use_them_say_so(cli, documents, tmp_path):
     assert "was fitted without --embeddings" in done.stderr
     done = cli("search", plain, "fish", *beside)
     assert done.exit_code == 2
-    assert "--embeddings are those of --documents" in done.stderr
+    assert "--embeddings are the vectors of --documents" in done.stderr
 
 
 def test_topics_that_lines_of_a_file_describe(cli, documents, tmp_path):
@@ -211,6 +236,8 @@ def test_search_by_the_vector_of_the_query(cli, documents, tmp_path):
     done = cli("search", model, "zebra", *given, "-f", "json")
     assert done.exit_code == 0, done.stderr
     assert all(int(hit["document"]) % 2 == 1 for hit in json.loads(done.stdout))
+    np.save(asked, vectors[1])  # what an encoder makes of one text
+    assert cli("search", model, "zebra", *given, "-f", "json").stdout == done.stdout
     done = cli("search", model, "--topic", 1, *given)
     assert done.exit_code == 2
     assert "--query-embeddings is the vector of QUERY" in done.stderr

@@ -317,6 +317,6 @@ def test_advice_on_words_names_the_flags(cli, check_error, tmp_path):
     said = cli(*fit).stderr
     assert "59 of 60 texts are copies of others" in said
     assert "All 2 words are in more than 30 of the 60 texts" in said
-    assert "Raise --max-df, to 1.0 to keep all." in said
+    assert "Raise --max-df; 1.0 keeps all words." in said
     lines.write_text("der Fuchs und die Maus\n das ist nicht ein Meer von Land\n" * 2)
     assert "look German (der, und, die …): --stop-words 'german'" in cli(*fit).stderr

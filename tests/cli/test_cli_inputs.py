@@ -106,7 +106,9 @@ def test_a_function_of_the_user(cli, check_error, texts, small, tmp_path, monkey
     assert {" r", "d for"} <= set(saved.vocabulary)
     assert "th" not in saved.vocabulary
     # A model from a stranger must not choose what is run here.
-    check_error(cli("transform", "m", texts), "only if you say so", "my_words:cut")
+    check_error(
+        cli("transform", "m", texts), "only with your permission", "my_words:cut"
+    )
     assert cli("transform", "m", texts, *own).exit_code == 0
     check_error(cli(*fit, "--force", "--tokens", "my_words:no"), "--tokens", "'no'")
     check_error(cli(*fit, "--force", "--tokens", "nowhere:f"), "--tokens", "nowhere")
@@ -141,7 +143,7 @@ def test_matrix_formats(cli, check_error, small, tmp_path):
     other.write_bytes(file.read_bytes())
     (tmp_path / "other.vocab").write_text("a\nb\nc\n")
     result = cli("transform", tmp_path / "m", other, "--from", "ldac")
-    check_error(result, "the vocabulary of", "not the model's")
+    check_error(result, "the vocabulary of", "not that of the model")
     check_error(cli("transform", tmp_path / "m", other, "--from", "lda"), "'ldac'")
 
 

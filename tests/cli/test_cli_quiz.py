@@ -51,7 +51,7 @@ def test_topics_of_documents(model, ask):
     assert np.ptp(data.doc_topics, axis=1).max() > 0
     result = ask(model, "--kind", "topics", "-n", 2, answers="1\n1\n")
     assert result.exit_code == 0, result.output
-    assert "Which topic does document" in result.output
+    assert "Which topic is not in the document" in result.output
     assert "of 2 found" in result.output
 
 
@@ -71,13 +71,13 @@ def test_documents_are_shown_with_the_questions_about_them(ask, tmp_path):
     data = load_model_folder(tmp_path).topic_data()
     (item,) = topic_intrusion(data, n_topics=2, n_items=1, random_state=0)
     assert f"number {item.subject} of\ufffd[31m them" in result.output
-    assert f"Which topic does document id{item.subject} not have?" in result.output
+    assert f"Which topic is not in the document id{item.subject}?" in result.output
 
 
 def test_a_model_without_questions_says_so(cli, check_error, tmp_path):
     model = PLSA(1, max_iter=2, random_state=0).fit([[2, 1], [1, 3]])
     save_model_folder(model, tmp_path)
-    check_error(cli("quiz", tmp_path), "1 topics, 2 words", "no question")
+    check_error(cli("quiz", tmp_path), "1 topics, 2 words", "for a question")
 
 
 def test_a_sheet_for_raters_and_its_score(cli, model, tmp_path):
@@ -107,5 +107,15 @@ def test_a_sheet_for_raters_and_its_score(cli, model, tmp_path):
     assert f"{2 * n - 1} of {2 * n} found" in scored.stdout
     assert "kappa 0." in scored.stdout
     both = cli("quiz", model, "--score", raters[0], "--sheet", sheet)
-    assert "--sheet writes questions, --score reads them. Give one." in both.stderr
+    assert (
+        "--sheet writes questions, and --score reads answers. Give one of them."
+        in both.stderr
+    )
     assert "there is no file" in cli("quiz", model, "--score", tmp_path / "no").stderr
+
+
+def test_a_sheet_without_answers(cli, model, tmp_path):
+    cli("quiz", model, "--sheet", tmp_path / "ann.csv")
+    scored = cli("quiz", model, "--score", tmp_path / "ann.csv")
+    assert scored.exit_code == 0, scored.stderr
+    assert scored.stdout.count("no question was answered") == 2

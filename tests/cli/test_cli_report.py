@@ -157,7 +157,7 @@ def test_documents_bring_labels_and_times(cli, check_error, write_counts, tmp_pa
     save_model_folder(model, tmp_path / "m", doc_ids=["a", "b", "c"])
     bare = write_counts(counts, ["red", "sea"], name="bare")
     (bare / "ids.txt").write_text("c\nb\na\n")
-    nothing = "no texts, and no labels or times that the model lacks"
+    nothing = "no texts, and its labels and times are already in the model"
     check_error(cli("report", tmp_path / "m", "--documents", bare), nothing)
     # Or by their order.
     (bare / "ids.txt").unlink()

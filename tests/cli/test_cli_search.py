@@ -112,7 +112,7 @@ def test_words_are_mixed_in_where_they_are_known(cli, lsi):
     ask = ("search", lsi, "car road", "-n", 2, "-f", "json")
     assert found(cli(*ask))[0] == "d1"  # the one with both words
     assert found(cli(*ask)) == found(cli(*ask, "--mix", DEFAULT_MIX))
-    assert f"{DEFAULT_MIX:g} where the words" in " ".join(
+    assert f"{DEFAULT_MIX:g} if the words" in " ".join(
         cli("search", "--help").stdout.replace("│", " ").split()
     )
 
@@ -164,7 +164,7 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
     save_folder(replace(load_model_folder(lsi), counts=None), wordless)
     check_error(cli("search", wordless, "car", "--mix", 0.5), "--documents")
     check_error(cli("search", lsi, "car", "--lexical", "bm25", "--mix", 0), "--mix")
-    check_error(cli("search", lsi, "--topic", 1, "--mix", 0.5), "no words to mix in")
+    check_error(cli("search", lsi, "--topic", 1, "--mix", 0.5), "--topic has no query")
     check_error(cli("search", lsi, "car", "--terms"), "--word")
     check_error(cli("search", lsi, "--word", "car", "--terms", "--mix", 0.1), "--terms")
     check_error(cli("search", lsi, "car", "--measure", "kl"), "cosine or inner")
@@ -173,7 +173,9 @@ def test_errors(cli, check_error, lsi, model, tmp_path):
     X, words = vectorize(TEXTS, min_df=1, max_df=1.0)
     stream = LSI(2).fit(X)
     save_model_folder(stream, tmp_path / "stream", vocabulary=words)
-    check_error(cli("search", tmp_path / "stream", "car"), "keeps no documents")
+    check_error(
+        cli("search", tmp_path / "stream", "car"), "was saved without documents"
+    )
 
 
 def test_help_has_examples_and_python(cli):

@@ -59,7 +59,7 @@ def test_more_documents_leave_what_sides_have_learned(
     new.write_text("text\nriver unheard\nunheard bank money\n", encoding="utf-8")
     done = cli("update", tmp_path / "m", new)
     assert done.exit_code == 0, done.output
-    assert "to learn them, fit the model again" in done.stderr
+    assert "fit the model again to learn these words" in done.stderr
     after = load_model_folder(tmp_path / "m").model
     np.testing.assert_array_equal(after.components_, before.components_)
     assert len(after.doc_topics_) == len(before.doc_topics_) + 2
@@ -108,7 +108,7 @@ def test_links_and_seeds_together(fitted, tmp_path):
     (tmp_path / "seeds").write_text("animals: fox, wolf\nfinance: bank, loan\n")
     model = fitted("--links", tmp_path / "links", "--seeds", tmp_path / "seeds")
     kinds = [type(side).__name__ for side in model.sides_]
-    assert sorted(kinds) == ["Links", "Seeds"]
+    assert sorted(kinds) == ["Links", "SeedEvidence", "Seeds"]
     words = load_model_folder(tmp_path / "m").vocabulary
     assert words[int(model.components_[0].argmax())] in NATURE
     assert words[int(model.components_[1].argmax())] in MONEY
@@ -199,7 +199,7 @@ def test_languages_go_with_other_sides(fitted, tmp_path):
     [
         (("--language", "fr"), ("no language 'fr'", "de")),
         (("--language", "text"), ("no language 'text'", "--text")),
-        (("--language", "de=german"), ("stop words are those of the fit",)),
+        (("--language", "de=german"), ("stop words were chosen in the fit",)),
     ],
 )
 def test_mistakes_with_languages(
@@ -245,6 +245,9 @@ def test_prevalence_by_formula(fitted, cli, table, tmp_path, check_error):
     assert model.formula == "~ C(year) * stars"
     assert model.prevalence_names_[-1] == "year=2000:stars"
     done = cli("transform", tmp_path / "m", table, "--prevalence", model.formula)
+    assert "the fit had" not in done.stderr
+    plain = cli("transform", tmp_path / "m", table)
+    assert "note: the fit had --prevalence. Give it here too" in plain.stderr
     assert done.exit_code == 0, done.output
     options = ("fit", table, "-o", tmp_path / "n", "-k", 2)
     for flags, said in (

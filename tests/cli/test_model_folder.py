@@ -151,7 +151,7 @@ def test_what_a_killed_writer_left_does_not_block_the_next(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([mine, foreign])
     check_output_folder(tmp_path)
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(ModelFileError, match=r"holds notes\.txt and no topicfold"):
+    with pytest.raises(ModelFileError, match=r"holds notes\.txt but no topicfold"):
         check_output_folder(tmp_path)
 
 
@@ -202,7 +202,7 @@ def test_two_commands_at_once_lose_nothing(cli, fitted_folder, texts, monkeypatc
         patch.setattr(LDA, "fit", arrives)
         second = cli("fit", texts, "-o", other, *SMALL)
     assert second.exit_code == 0, second.stderr
-    assert "another command has saved a model in" in second.stderr
+    assert "another command saved a model in" in second.stderr
     assert str(other) + "-2" in second.stdout
     for place in (other, other.with_name("new-2")):
         assert load_model_folder(place).counts.shape[0] == 6

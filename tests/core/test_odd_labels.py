@@ -120,7 +120,7 @@ def test_a_class_called_minus_one_is_not_lost_in_silence(model):
     ids=["smallest", "negative ones beside it", "floats"],
 )
 def test_minus_one_that_looks_like_a_class_is_said(y):
-    with pytest.warns(DataWarning, match="If -1 is a class, give names or count from"):
+    with pytest.warns(DataWarning, match="If -1 is a class, use names or count from"):
         codes, _ = class_numbers(y, len(y))
     assert ((codes < 0) == (y == -1)).all()
 

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from topicfold import (
     PLSA,
     LaplacianPLSA,
+    TopicClassifier,
 )
 from topicfold.core.parameters import DeclaredParameters
 from topicfold.registry import models
@@ -167,6 +168,12 @@ def test_a_method_tells_of_parameters_as_its_bases_do():
     told = "Parameters\n----------\nX : array\n    Rows.\n\nReturns\n-------\narray"
     assert Derived.predict.__doc__.startswith(f"Tell.\n\n{told}")
     assert Base.fit.__doc__.count("X : array") == 1
+
+
+def test_a_method_tells_of_parameters_as_fit_does():
+    doc = TopicClassifier.predict.__doc__
+    assert "\nX : {array-like, sparse matrix} of shape (n_documents, n_terms)\n" in doc
+    assert "\ny : " not in doc
 
 
 def test_every_parameter_of_every_model_is_described_once():

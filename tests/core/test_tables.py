@@ -42,6 +42,18 @@ def test_columns_of_numbers_that_are_not_shown_are_counted():
     assert lines[-1] == f"… and {20 - shown} more columns; to_frame() has all"
 
 
+def test_texts_are_cut_before_numbers_are_left_out():
+    effect = "treatment: 1 - 0 (pid_rep = 1)"
+    rows = [
+        {"topic": "0", "words": "immigration, illegal", "effect": effect, "p": p}
+        for p in (0.25, 0.5)
+    ]
+    text = text_table(rows, width=50)
+    assert text.splitlines()[1].endswith("0.25")
+    assert max(map(len, text.splitlines())) <= 50
+    assert "more column" not in text
+
+
 def test_rows_become_columns_where_more_of_them_fit():
     names = [f"{k}: a name of a topic" for k in range(20)]
     rows = [

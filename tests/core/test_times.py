@@ -32,6 +32,15 @@ def test_day_and_month_in_either_order():
     assert parse_times(["03/05/2001"]) is None  # nobody can tell
 
 
+def test_midnights_are_days():
+    found = parse_times(["2001-05-03T00:00:00", "", "2001-05-04T00:00:00"])
+    assert found.dtype == "datetime64[D]"
+    assert (
+        parse_times(["2001-05-03T00:00:00", "2001-05-03T06:00:00"])[1].item().hour == 6
+    )
+    assert parse_times(["2001-05"]).dtype == "datetime64[M]"
+
+
 def test_numbers_and_nonsense():
     np.testing.assert_array_equal(parse_times(["1999", ""]), [1999, np.nan])
     assert parse_times(["soon"]) is None

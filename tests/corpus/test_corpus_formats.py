@@ -203,8 +203,8 @@ REAL = MM.replace("integer", "real")
         ("t.uci", "1\n1\n1\n1 1\n", "line 4"),
         ("t.uci", "9\n9\n2\n1 1 1\n1 1_1 1\n", "line 5: '1 1_1 1' is not document"),
         ("t.uci", "9999999999999\n1\n1\n1 1 1\n", "would have 9,999,999,999,999 doc"),
-        ("t.mtx", "1 1 1\n", "line 1: .* does not begin a matrix"),
-        ("t.mtx", MM.replace("general", "symmetric"), "does not begin a matrix"),
+        ("t.mtx", "1 1 1\n", "line 1: .* is not a header"),
+        ("t.mtx", MM.replace("general", "symmetric"), "is not a header"),
         ("t.mtx", MM + "1 1\n", "line 2: '1 1' is not the three sizes"),
         ("t.mtx", MM + "1 1 1\n1 1 -2\n", "line 3"),
         ("t.mtx", REAL + "1 1 1\n1 1 nan\n", "line 3: '1 1 nan' is not document"),
@@ -262,15 +262,19 @@ def test_indices_out_of_bounds_are_no_matrix(tmp_path):
 @pytest.mark.parametrize(
     ("change", "name", "message"),
     [
-        ({"counts": [[0.5, 0, 0]] * 3}, "t.ldac", "whole counts only, and 0.5"),
+        (
+            {"counts": [[0.5, 0, 0]] * 3},
+            "t.ldac",
+            "can only hold whole counts, and 0.5",
+        ),
         ({"counts": [[2**60, 0, 0]] * 3}, "t.svm", "cannot hold 1152921504606846976"),
         ({"vocabulary": ["new york", "b", "c"]}, "t.mallet", "'new york'"),
         ({"vocabulary": ["a\nb", "b", "c"]}, "t.mtx", "line break"),
-        ({"ids": ["\ud800", "b", "c"]}, "t.mtx", "half of a character"),
-        ({"ids": ["\ud800", "b", "c"]}, "t.mallet", "half of a character"),
+        ({"ids": ["\ud800", "b", "c"]}, "t.mtx", "half of a surrogate pair"),
+        ({"ids": ["\ud800", "b", "c"]}, "t.mallet", "half of a surrogate pair"),
         ({}, "t.jsonl", "no texts"),
-        ({}, "t.xyz", "does not show the format"),
-        ({}, "t.mtx.zst", "cannot be compressed"),
+        ({}, "t.xyz", "does not tell which format"),
+        ({}, "t.mtx.zst", "names a compression"),
     ],
 )
 def test_what_cannot_be_written_leaves_nothing(tiny, tmp_path, change, name, message):

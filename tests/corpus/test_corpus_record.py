@@ -126,3 +126,12 @@ def test_what_does_not_fit_is_said(corpus, change, message):
 def test_all_problems_are_said_at_once(corpus):
     with pytest.raises(DataError, match=r"labels has 1.*ids has 2"):
         dataclasses.replace(corpus, labels=["x"], ids=["1", "2"])
+
+
+def test_new_texts_are_counted_in_known_words():
+    """Whatever the others are: rare, frequent or stop words."""
+    words = ["jobs", "the", "wages"]
+    found = Corpus.from_texts(["jobs, jobs, zebra", "the end"], vocabulary=words)
+    assert found.vocabulary == words
+    np.testing.assert_array_equal(found.counts.toarray(), [[2, 0, 0], [0, 1, 0]])
+    assert found.texts == ["jobs, jobs, zebra", "the end"]

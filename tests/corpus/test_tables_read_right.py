@@ -112,7 +112,7 @@ def test_rows_of_json_by_columns_keep_the_order_of_the_longest_column(tmp_path):
 )
 def test_a_field_of_json_that_is_there_twice_is_refused(tmp_path, name, content):
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match="the field 'text' is there twice"):
+    with pytest.raises(DataError, match="the field 'text' occurs twice"):
         read_texts(tmp_path / name)
     # In a field within a field that is not read it does not matter.
     (tmp_path / "u.jsonl").write_text('{"text": "fox", "more": {"a": 1, "a": 2}}')
@@ -219,7 +219,7 @@ def test_a_table_of_another_suffix_is_recognised(tmp_path):
         read_texts(file)
     assert read_texts(file, format="csv").texts == ["red fox, quick", "blue fish"]
     file.write_text("a line\n")
-    with pytest.raises(DataError, match=r"'\.dat'.*Give a folder of \.txt files or"):
+    with pytest.raises(DataError, match=r"'\.dat'.*Give a folder of \.txt files"):
         read_texts(file)
 
 
@@ -375,5 +375,5 @@ def test_a_table_without_rows_is_not_documents(tmp_path):
 
 def test_ids_that_come_twice_are_still_told(tmp_path):
     file = workbook(tmp_path / "t.xlsx", One=[["text", "id"], ["a", 1], ["b", 1]])
-    with pytest.warns(DataWarning, match="All ids are left out"):
+    with pytest.warns(DataWarning, match="All ids are ignored"):
         assert read_texts(file).ids is None

@@ -369,5 +369,5 @@ def test_collections_of_other_things(client):
 def test_workers_must_see_the_storage(client, blocks, monkeypatch):
     wait_for_workers(client, 2)
     monkeypatch.setattr("topicfold.engine.dask._folder_exists", lambda path: False)
-    with pytest.raises(DataError, match=r"2 of 2 workers .* do not see the folder"):
+    with pytest.raises(DataError, match=r"2 of 2 workers .* cannot see the folder"):
         distribute(blocks)

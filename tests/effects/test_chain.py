@@ -7,6 +7,8 @@ from scipy import optimize, sparse
 from scipy.special import gammaln
 
 from topicfold.effects.chain import (
+    GroupedChain,
+    Pairs,
     TopicChain,
     learned_document_prior,
     learned_topic_prior,
@@ -113,6 +115,43 @@ def test_without_noise_shares_are_the_mixtures():
     theta = rng.dirichlet(np.full(9, 0.3), 50)
     shares = unbiased_shares(sparse.csr_matrix(theta @ topics * 30), topics)
     np.testing.assert_allclose(shares, theta, atol=1e-8)
+
+
+def paired(strength):
+    """Two groups with words of their own: topics (K, pairs), pairs, mixtures."""
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(30, 0.3), (2, 3))
+    words, groups = np.tile(np.arange(30), 2), np.repeat([0, 1], 30)
+    documents = np.arange(40) % 2
+    pairs = Pairs(words, groups, documents, strength)
+    return np.hstack(topics), pairs, rng.dirichlet(np.ones(3), 40)
+
+
+def test_shares_are_those_in_the_topics_of_a_group():
+    topics, pairs, theta = paired(1.0)
+    here = pairs.groups == pairs.documents[:, None]
+    counts = sparse.csr_matrix(np.where(here, theta @ topics, 0.0) * 100)
+    np.testing.assert_allclose(pairs.shares(counts, topics), theta, atol=1e-8)
+    np.testing.assert_allclose(pairs.normalized(2 * topics.T).T, topics)
+
+
+@pytest.mark.parametrize(("strength", "alike"), [(1e7, True), (1.0, False)])
+def test_the_strength_ties_groups_to_the_common_topic(strength, alike):
+    topics, pairs, theta = paired(strength)
+    here = pairs.groups == pairs.documents[:, None]
+    rows = np.where(here, theta @ topics, 0.0)
+    rng = np.random.default_rng(3)
+    counts = [rng.multinomial(200, row / row.sum()) for row in rows]
+    chain = GroupedChain(
+        sparse.csr_matrix(counts, dtype=float), topics, pairs=pairs,
+        doc_topic_prior=np.ones(3), topic_word_prior=0.1, seed=1,
+    )  # fmt: skip
+    for _ in range(3):
+        chain.sweep()
+    one, other = chain.topics[:30], chain.topics[30:]
+    np.testing.assert_allclose(one.sum(axis=0), 1)
+    far = np.abs(one - other).sum(axis=0) / 2
+    assert (far < 0.05).all() if alike else (far > 0.3).all()
 
 
 def test_shares_are_unbiased_and_sum_to_one():

@@ -1,12 +1,14 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, Topics
+from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
@@ -31,8 +33,8 @@ def found():
 
 
 def effects_of(found, formula="~ x", **options):
-    options = {"X": found["X"], "n_draws": 5} | options
-    return estimate_effect(found["lda"], formula, found["data"], **options)
+    options = {"data": found["data"], "X": found["X"], "n_draws": 5} | options
+    return estimate_effect(found["lda"], formula, **options)
 
 
 def matched(model, topics):
@@ -131,6 +133,37 @@ def test_kinds_of_columns(found):
     assert numbers.design.matrix.shape[1] == 3
 
 
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_types_of_pandas_are_one_kind_of_column(found, gap):
+    def effects(values):
+        column = pd.Series(list(values), dtype=object)
+        column[0 : 7 * gap] = None
+        kinds = {
+            "object": column,
+            "string": column.astype("string"),
+            "levels": column.astype("category"),
+        }
+        given = {"method": "fixed", "n_draws": 2, "X": found["X"]}
+        return {
+            name: estimate_effect(found["lda"], "~ v", {"v": own}, **given).rows()
+            for name, own in kinds.items()
+        }
+
+    texts = effects(found["data"]["side"])
+    assert texts["object"][0]["effect"] == "v: right - left"
+    assert texts["string"] == texts["levels"] == texts["object"]
+    years = pd.PeriodIndex(np.where(found["x"], "2004", "2001"), freq="Y")
+    assert effects(years)["object"][0]["effect"] == "v: 2004 - 2001"
+    numbers = effects(np.where(found["x"], 2, 1))
+    assert numbers["levels"][0]["effect"] == "v: 2 - 1"
+    assert numbers["levels"][0]["estimate"] == texts["object"][0]["estimate"]
+    days = pd.Series(pd.to_timedelta(np.where(found["x"], 2, 1), unit="D"))
+    took = effects_of(found, "~ v", data={"v": days}, method="fixed", n_draws=2)
+    assert took.rows()[0]["estimate"] == pytest.approx(
+        effects_of(found, method="fixed", n_draws=2).rows()[0]["estimate"]
+    )
+
+
 def test_sums_and_differences(found):
     single = effects_of(found)
     several = effects_of(found, topics=["0 + 1", "0 - 1", 2])
@@ -192,6 +225,10 @@ def test_figures_by_a_second_covariate(found):
     assert len(curves.collections) == 3  # an interval for each
     points = effects_of(found, "~ group * side").plot("side", by="group").axes[0]
     assert points.get_legend().get_title().get_text() == "group"
+    rows = effects_of(found, "~ side", n_draws=2).plot("side", kind="effects").axes[0]
+    low, high = rows.get_ylim()
+    assert low < -0.4  # the first and the last of three topics are inside
+    assert high > 2.4
 
 
 def test_curves_and_dates(found):
@@ -365,7 +402,7 @@ def test_the_report_shows_effects(tmp_path):
     path = topics.report(tmp_path / "report.html", effects=found)
     assert "Difference of the share of a topic" in path.read_text(encoding="utf-8")
     assert not topics.data_.sides
-    with pytest.raises(DataError, match="effects of every topic"):
+    with pytest.raises(DataError, match="effects on every topic"):
         topics.effects("~ label", topics=[1], n_draws=5).side_table()
 
 
@@ -395,6 +432,24 @@ def test_a_corpus_names_the_topics(found):
     assert [row["estimate"] for row in rows] == [row["estimate"] for row in plain]
     halves = split_sample(LDA(3, random_state=0), "~ x", found["data"], corpus)
     assert halves.rows()[0]["words"].startswith("word")
+
+
+def test_rows_in_another_order_are_refused(found):
+    ids = [f"d{row}" for row in range(240)]
+    corpus = Corpus(found["X"].astype(np.int64), [f"w{w}" for w in range(120)], ids=ids)
+    data = found["data"].assign(name=ids)
+    known = {"X": corpus, "method": "fixed", "n_draws": 2}
+    estimate_effect(found["lda"], "~ x", data, **known)
+    estimate_effect(found["lda"], "~ x", data.drop(columns="name")[::-1], **known)
+    for wrong in (data[::-1], data.set_index("name")[::-1]):
+        with pytest.raises(DataError, match=r"(name'|index) has 'd239' in row 0"):
+            estimate_effect(found["lda"], "~ x", wrong, **known)
+    with pytest.raises(DataError, match="in another order than the documents"):
+        split_sample(LDA(3), "~ x", data[::-1], corpus)
+    # Numbers of rows are no names: a column of ranks has them, too.
+    corpus = Corpus(found["X"].astype(np.int64), corpus.vocabulary, ids=range(240))
+    ranked = data.assign(rank=np.arange(240)[::-1])
+    estimate_effect(found["lda"], "~ x", ranked, **{**known, "X": corpus})
 
 
 def test_split_sample(found):
@@ -443,7 +498,7 @@ BAD = [
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
-    ("~ s(x)", {}, "covariate of 2 values"),
+    ("~ s(x)", {}, "covariate with 2 different values"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -531,11 +586,69 @@ def test_structural_topics(found):
     np.testing.assert_allclose(
         own.pooled.coefficients[1], joint.pooled.coefficients[1], atol=0.1
     )
-    worded = StructuralLDA(3, random_state=0).fit(X, content=data["side"].tolist())
-    with pytest.raises(DataError, match="in each group of content"):
-        estimate_effect(worded, "~ x", data, X=X)
-    found = estimate_effect(worded, "~ x", data, method="posterior", n_draws=5)
-    assert {"low", "high"} <= set(found.rows()[0])
+
+
+@pytest.fixture(scope="module")
+def worded():
+    """Two groups word the same three topics differently; x changes shares."""
+    rng = np.random.default_rng(5)
+    common = rng.dirichlet(np.full(120, 0.1), 3)
+    own = common * np.exp(rng.normal(0, 1.0, (2, *common.shape)))
+    own /= own.sum(axis=2, keepdims=True)
+    x = np.arange(300) % 2
+    group = np.where(rng.random(300) < 0.3 + 0.4 * x, 1, 0)
+    eta = np.outer(x, [1.2, -0.6, 0.0]) + rng.normal(0, 0.8, (300, 3))
+    theta = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    rows = np.einsum("dk,dkw->dw", theta, own[group])
+    X = np.array([rng.multinomial(80, row / row.sum()) for row in rows])
+    data = pd.DataFrame({"x": x, "party": np.array(["left", "right"])[group]})
+    model = StructuralLDA(3, random_state=0, max_iter=40)
+    model.fit(X, prevalence={"x": x}, content=data["party"])
+    real = theta[x == 1].mean(axis=0) - theta[x == 0].mean(axis=0)
+    return {"X": X, "data": data, "lda": model, "theta": theta, "real": real}
+
+
+# The topics of the fit are a little those of these documents.
+@pytest.mark.parametrize(("method", "far"), [("joint", 0.05), ("fixed", 0.2)])
+def test_topics_with_words_of_groups(worded, method, far):
+    X, data, model = worded["X"], worded["data"], worded["lda"]
+    found = estimate_effect(
+        model, "~ x", data, X=X, content="party", method=method, n_draws=5
+    )
+    shares = np.corrcoef(worded["theta"].T, model.doc_topics_.T)[:3, 3:]
+    order = shares.argmax(axis=1)
+    estimates = np.array([row["estimate"] for row in found.rows()])[order]
+    np.testing.assert_allclose(estimates, worded["real"], atol=far)
+    assert not any("other words in the draws" in note for note in found.notes)
+    given = estimate_effect(
+        model, "~ x", data, X=X, content=data["party"].tolist(), method=method,
+        n_draws=5,
+    )  # fmt: skip
+    assert given.rows() == found.rows()
+
+
+def test_the_groups_of_content_are_needed_and_checked(worded):
+    X, data, model = worded["X"], worded["data"], worded["lda"]
+
+    def refused(said, model=model, **options):
+        with pytest.raises(DataError, match=said):
+            estimate_effect(model, "~ x", data, X=X, **options)
+
+    refused("has its own words for a topic. Give the groups")
+    refused("no column 'partys' for content", content="partys")
+    refused("content has the shape", content=["left"])
+    refused("which the fit did not have", content=["up"] * 300)
+    refused("content is missing in row 1 ", content=["left", None] * 150)
+    refused("does not refit", content="party", method="bootstrap")
+    refused("is for other methods", content="party", method="posterior")
+    plain = LDA(3, random_state=0, max_iter=3).fit(X)
+    refused("is for topics with groups of words", plain, content="party")
+    own = estimate_effect(model, "~ x", data, X=X, method="posterior", n_draws=5)
+    assert {"low", "high"} <= set(own.rows()[0])
+    tests = permutation_test(
+        model, "~ x", data, "x", X=X, content="party", n_draws=2, n_permutations=9
+    )
+    assert min(row["p"] for row in tests) == 0.1
 
 
 def test_bad_questions_of_a_result(found):
@@ -554,11 +667,30 @@ def test_bad_questions_of_a_result(found):
         effects.rows(level=95)
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
-    with pytest.raises(DataError, match="whose values are compared"):
+    with pytest.raises(DataError, match="whose values are being compared"):
         effects.predict("side", at={"side": "left"})
     with pytest.raises(DataError, match="no level 'up'"):
         effects.contrast("age", 50, 40, at={"side": "up"})
     with pytest.raises(DataError, match="needs a covariate of 2 to 6 levels"):
         effects.plot("day", by="age")
-    with pytest.raises(DataError, match="by= applies to shares"):
+    with pytest.raises(DataError, match="by= only works for shares"):
         effects.plot("side", by="side", kind="effects")
+
+
+def test_topics_that_learned_from_a_response_are_said_to_have(found):
+    side = found["data"]["x"].astype(float)
+    slda = SupervisedLDA(3, random_state=0, max_iter=5).fit(found["X"], response=side)
+    said = []
+    for model in (slda, found["lda"]):
+        saved = SimpleNamespace(model=model, counts=found["X"])
+        topics = SimpleNamespace(fitted_=saved, data_=model.topic_data())
+        effects = estimate_effect(topics, "~ x", found["data"], n_draws=2)
+        said.append("learned from a response" in effects.text())
+    assert said == [True, False]
+
+
+def test_a_long_value_is_shortened_in_the_error(found):
+    texts = ["one text " + "word " * 200, *["another", "third"] * 119, "third"]
+    with pytest.raises(DataError, match="only one of its kind") as error:
+        estimate_effect(found["lda"], "~ t", {"t": texts}, X=found["X"], n_draws=2)
+    assert len(str(error.value)) < 600

@@ -312,9 +312,11 @@ def test_resumed_fit_has_the_same_bits(counts, blocks, name, where, tmp_path):
 
 def test_resume_says_what_it_cannot_go_on_with(planted, counts, tmp_path):
     resume = Resume(tmp_path / "state")
-    with pytest.raises(DataError, match="Resume cannot go on with CollapsedGibbs"):
+    with pytest.raises(DataError, match="Resume does not work with CollapsedGibbs"):
         GibbsLDA(2, callbacks=[resume]).fit(planted[0])
-    with pytest.raises(DataError, match="LaplacianTheta keeps a state of its own"):
+    with pytest.raises(
+        DataError, match="LaplacianTheta keeps a state between iterations"
+    ):
         LaplacianPLSA(2, max_iter=2, callbacks=[resume]).fit(counts)
     assert not (tmp_path / "state").exists()
     PLSA(4, max_iter=2, callbacks=[resume], random_state=0).fit(counts)

@@ -19,7 +19,7 @@ from sklearn.base import clone
 import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold import evidence
-from topicfold.classify.classifier import default_topics
+from topicfold.classify.few_labels import default_topics
 from topicfold.exceptions import DataError
 from topicfold.persistence import load_estimator
 from topicfold.phi import DirichletPhi

@@ -51,7 +51,7 @@ import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.evidence import Links, Response
-from topicfold.learn import Resume
+from topicfold.learn import Callback, Resume
 from topicfold.persistence.bundle import (
     FORMAT_NAME,
     Bundle,
@@ -266,11 +266,24 @@ SIDE_DATA: dict[str, dict[str, Any]] = {
 }
 
 
-def _resume_fit(path: Path, max_iter: int) -> Any:
+class _PowerCut(Callback, Exception):
+    """Ends a fit in its third pass."""
+
+    def on_iteration(self, state: Any) -> None:
+        if state.iteration == 3:
+            raise self
+
+
+def _write_state(path: Path) -> None:
+    with contextlib.suppress(_PowerCut):
+        _resume_fit(path, _PowerCut())
+
+
+def _resume_fit(path: Path, *callbacks: Any) -> Any:
     model = RESUMED[path.name]()
-    common = {"max_iter": max_iter, "random_state": 0, "init": "random", "tol": 0}
+    common = {"max_iter": 5, "random_state": 0, "init": "random", "tol": 0}
     own = {name: common[name] for name in common.keys() & model.get_params().keys()}
-    model.set_params(**own, callbacks=[Resume(path)])
+    model.set_params(**own, callbacks=[Resume(path), *callbacks])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         in_blocks = path.name == "state-blocks"
@@ -413,7 +426,7 @@ def _use_blocks(path: Path) -> Any:
 
 
 def _use_state(path: Path) -> Any:
-    model = _resume_fit(path, 5)
+    model = _resume_fit(path)
     if not np.isfinite(model.components_).all():
         raise MisreadError("NaN in topics")
     return model.components_.tolist()
@@ -614,7 +627,7 @@ TARGETS = {
         *(
             Target(
                 name,
-                lambda path: (_resume_fit(path, 3), None)[1],
+                _write_state,
                 (*BUNDLE, m.spoil_json_text, m.spoil_npy),
                 _use_state,
             )

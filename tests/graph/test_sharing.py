@@ -98,7 +98,7 @@ def test_counts_are_shared_as_the_equation_says(rows, dtype):
     )
 
 
-def test_longer_texts_share_what_neighbours_say_more_often_than_others(rows):
+def test_longer_texts_share_words_by_what_neighbours_say_about_them(rows):
     rng = np.random.default_rng(4)
     X = sparse.csr_matrix(rng.poisson(4 * rng.dirichlet(np.full(60, 0.05), 700) * 15))
     sharing = CountSharing(6, weight=0.5)
@@ -106,15 +106,20 @@ def test_longer_texts_share_what_neighbours_say_more_often_than_others(rows):
     assert not sharing.short
     near, _ = EmbeddingIndex(sharing.places).query(None, 6)
     dense = X.toarray()
-    p = dense.sum(axis=0) / dense.sum()
-    sums = np.where((dense[near] > 0).sum(axis=1) >= 2, dense[near].sum(axis=1), 0)
+    sums = dense[near].sum(axis=1)
+    shares = sums / sums.sum(axis=1, keepdims=True)
+    lift = (dense * shares).sum(axis=0) / dense.sum(axis=0) ** 2 * dense.sum()
+    weights = np.maximum(1 - 1 / lift, 0) ** 2
+    assert (weights == 0).any()
+    assert (weights > 0).any()
+    np.testing.assert_allclose(sharing.word_weights_, weights, atol=1e-6)
+    weights = sharing.word_weights_.astype(float)
+    sums = np.where((dense[near] > 0).sum(axis=1) >= 2, sums, 0)
     total = sums.sum(axis=1, keepdims=True)
-    beyond = np.maximum(sums - 3 * total * p, 0)
-    assert 0.2 < (beyond[sums > 0] > 0).mean() < 0.8
-    left = beyond.sum(axis=1, keepdims=True)
-    beyond *= total / np.where(left > 0, left, 1)
-    expected = dense + 0.5 * beyond / 6
-    np.testing.assert_allclose(shared.toarray(), expected, rtol=1e-4)
+    sums = sums * weights
+    left = sums.sum(axis=1, keepdims=True)
+    sums *= total / np.where(left > 0, left, 1)
+    np.testing.assert_allclose(shared.toarray(), dense + 0.5 * sums / 6, rtol=1e-4)
 
 
 def test_topics_of_longer_texts_do_not_fill_with_everyday_words():

@@ -9,6 +9,7 @@ from topicfold.corpus import BlockMatrix, BlockWriter
 from topicfold.evidence import Features, Labels, Links, Response, TimeStamps
 from topicfold.learn import Resume
 from topicfold.learn.rearranging import (
+    AT,
     LEAST_DOCUMENTS,
     SAMPLE_TOKENS,
     Sample,
@@ -144,6 +145,75 @@ def test_mixtures_of_very_unequal_topics_are_found(tmp_path):
     stored = LDA(20, random_state=0).fit(BlockMatrix.open(tmp_path / "blocks"))
     # Sums of blocks are rounded otherwise, and topics of tokens drawn with them.
     assert np.abs(stored.doc_topics_ - ours.doc_topics_).mean() < 1e-3
+
+
+def zipf_planted(n_topics, n_documents, length, n_terms, seed=0):
+    """Return counts and mixtures; words are as frequent as their ranks say."""
+    rng = np.random.default_rng(seed)
+    base = 1.0 / (np.arange(n_terms) + 2.7)
+    phi = rng.dirichlet(0.1 * n_terms * base / base.sum(), size=n_topics)
+    theta = rng.dirichlet(np.full(n_topics, 0.1), size=n_documents)
+    shares = theta @ phi
+    rows = [rng.multinomial(length, row / row.sum()) for row in shares]
+    return sparse.csr_matrix(np.array(rows, np.float32)), theta
+
+
+def test_words_that_are_drawn_one_by_one_are_told_from_bursts():
+    """Only then all of a token leaves its word's counts; short texts cannot tell."""
+    X, _, phi = planted(np.full(6, 0.2), 600, 60, 900)
+    bursts = sparse.csr_matrix(X * 3)  # whoever writes a word writes it three times
+    short = planted(np.full(6, 0.2), 600, 8, 900)[0]
+    for counts, wanted in ((X, 1.0), (bursts, 0.0), (short, 0.0)):
+        sample = Sample(sample_of(counts, 6), 0.0)
+        sample.look(phi, np.full(6, 0.2), 0.1, 0)
+        assert sample.independent == wanted
+    zipf = zipf_planted(12, 600, 60, 4000)[0]
+    for counts, wanted in ((zipf, 1.0), (sparse.csr_matrix(zipf * 2), 0.5)):
+        options = {"callbacks": [seen := Seen()], "tol": 0.0, "max_iter": 14}
+        LDA(12, random_state=0, **options).fit(counts)
+        assert seen.share == wanted
+
+
+class Seen:
+    """A callback: how much of a token has left its word's counts."""
+
+    def on_start(self, state):
+        self.share = state.algorithm.own_word_share
+
+    def on_iteration(self, state):
+        self.on_start(state)
+        return False
+
+    def on_end(self, state):
+        pass
+
+
+def test_a_fit_of_such_words_goes_on_after_a_stop(tmp_path):
+    X = zipf_planted(12, 400, 60, 900)[0]
+    options = {"random_state": 0, "tol": 0.0}
+    state = {"callbacks": [Resume(tmp_path / "state")], **options}
+    LDA(12, max_iter=31, **state).fit(X)
+    going_on = LDA(12, max_iter=38, **state).fit(X)
+    whole = LDA(12, max_iter=38, **options).fit(X)
+    np.testing.assert_array_equal(going_on.doc_topics_, whole.doc_topics_)
+
+
+def test_looks_go_on_while_topics_move(monkeypatch):
+    """Where words are drawn one by one, up to the last; else they end with the plan."""
+    asked = []
+
+    def look(sample, topics, alpha, eta, seed, free=None, threads=1):
+        asked.append(seed)
+        first = np.full(topics.shape[1], 0.5)
+        return alpha, [Swap(0, 1, 2, first, 0.5)] if seed < 45 else []
+
+    X = zipf_planted(6, 60, 40, 200)[0]
+    monkeypatch.setattr(Sample, "look", look)
+    for independent, wanted in ((0.0, [*AT]), (1.0, [*AT, 36, 42, 48])):
+        monkeypatch.setattr(Sample, "independent", independent)
+        asked.clear()
+        LDA(6, random_state=0, tol=0.0, max_iter=80).fit(X)
+        assert asked == wanted
 
 
 def sided(name):

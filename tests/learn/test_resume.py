@@ -40,11 +40,11 @@ def fit(folder, counts, cls=LDA, **options):
 @pytest.mark.parametrize(
     ("changes", "difference"),
     [
-        ({"doc_topic_prior": 0.5}, "doc_topic_prior was 0.1, is now 0.5"),
-        ({"random_state": 1}, "random_state was 0, is now 1"),
-        ({"algorithm": "variational"}, "algorithm was .*, is now "),
-        ({"phi_step": DirichletPhi(1.1)}, "phi_step was None, is now DirichletPhi"),
-        ({"init": np.full((3, 10), 0.1)}, r"init was .*, is now an array of shape"),
+        ({"doc_topic_prior": 0.5}, "doc_topic_prior was 0.1 and is now 0.5"),
+        ({"random_state": 1}, "random_state was 0 and is now 1"),
+        ({"algorithm": "variational"}, "algorithm was .* and is now "),
+        ({"phi_step": DirichletPhi(1.1)}, "phi_step was None and is now DirichletPhi"),
+        ({"init": np.full((3, 10), 0.1)}, r"init was .* and is now an array of shape"),
         ({"random_state": np.random.RandomState(0)}, "is now a RandomState"),
     ],
     # Not the values: an object's address differs between the workers of a test run.
@@ -89,13 +89,13 @@ def test_a_fit_goes_on_with_any_number_of_topics(tmp_path, learning, n_topics, d
 def test_another_model_is_named(tmp_path, counts):
     options = {"max_iter": 2, "random_state": 0, "callbacks": [Resume(tmp_path / "s")]}
     PLSA(3, **options).fit(counts)
-    with pytest.raises(DataError, match="model was PLSA, is now OrthogonalPLSA"):
+    with pytest.raises(DataError, match="model was PLSA and is now OrthogonalPLSA"):
         OrthogonalPLSA(3, **options).fit(counts)
 
 
 def test_a_parameter_inside_a_step_is_named(tmp_path, counts):
     fit(tmp_path / "state", counts, phi_step=DirichletPhi(1.1))
-    with pytest.raises(DataError, match=r"phi_step was .*=1.1.*, is now .*=1.2"):
+    with pytest.raises(DataError, match=r"phi_step was .*=1.1.* and is now .*=1.2"):
         fit(tmp_path / "state", counts, phi_step=DirichletPhi(1.2))
 
 
@@ -180,7 +180,7 @@ def test_what_does_not_change_an_iteration_may_change(tmp_path, counts):
 def test_the_state_of_another_version_is_refused(tmp_path, counts, monkeypatch):
     fit(tmp_path / "state", counts)
     monkeypatch.setattr("topicfold.learn.resume.__version__", "9.9")
-    with pytest.raises(DataError, match=r"version of topicfold was .*, is now 9\.9"):
+    with pytest.raises(DataError, match=r"version of topicfold was .* and is now 9\.9"):
         fit(tmp_path / "state", counts)
 
 
@@ -256,7 +256,7 @@ def test_the_blocks_that_are_checked_are_those_that_are_used(tmp_path, counts):
     write_bundle(
         folder / file, kind=bundle.kind, arrays=bundle.arrays, meta=bundle.meta
     )
-    with pytest.raises(ModelFileError, match="other files than 3 blocks"):
+    with pytest.raises(ModelFileError, match="its files are not those of the 3 blocks"):
         fit(tmp_path / "state", blocks)
 
 

@@ -57,7 +57,9 @@ def test_a_sheet_with_answers_is_not_overwritten(data, tmp_path):
     before = sheet.read_bytes()
     assert write_intrusion_sheet(items, sheet).read_bytes() == before
     begun = fill(sheet, [2, *[""] * (len(items) - 1)], sheet).read_bytes()
-    with pytest.raises(DataError, match="has answers of a rater, which would be lost"):
+    with pytest.raises(
+        DataError, match="has the answers of a rater, which would be lost"
+    ):
         write_intrusion_sheet(items, sheet)
     assert sheet.read_bytes() == begun
 

@@ -25,5 +25,5 @@ def test_dispersion_tells_a_missing_topic():
     assert worse.p < 1e-6
     with pytest.raises(DataError, match="those of one fit"):
         residual_dispersion(X[:, 1:], theta, phi)
-    with pytest.raises(DataError, match="nothing is left to test"):
+    with pytest.raises(DataError, match="nothing left to test"):
         residual_dispersion(X[:2], theta[:2], phi)

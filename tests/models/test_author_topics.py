@@ -182,7 +182,7 @@ def test_sketches_of_words_have_the_cosines_of_words():
     ("authors", "message"),
     [
         ([["a"]] * 5, "authors has 5 rows, but X has 300 documents"),
-        ([None] * 300, "is empty for every document"),
+        ([None] * 300, "has no name for any document"),
         (["a"] * 299 + [3.5], "authors of document 299 are 3.5"),
         ("a", "give a list of names"),
         (7, "give a list of names"),

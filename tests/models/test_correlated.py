@@ -4,6 +4,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -11,7 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from topicfold import CorrelatedLDA, StructuralLDA, load
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.exceptions import DataError, ModelFileError
+from topicfold.exceptions import DataError, DataWarning, ModelFileError
+from topicfold.learn import Callback, Resume
 from topicfold.learn.initial import spectral_topics
 from topicfold.theta.logistic_normal import Known
 
@@ -75,7 +77,9 @@ def test_new_documents_are_inferred_as_in_the_fit_with_and_without_covariates(pl
     assert_allclose(unknown.sum(axis=1), 1, rtol=1e-5)
     assert 0.005 < np.abs(unknown - known).sum(axis=1).mean() < 0.2
     empty = sparse.csr_matrix((2, X.shape[1]))
-    with pytest.warns(match="no word .*; they get the .* mixture expected without"):
+    with pytest.warns(
+        match="no word .*; they get the mixture that is expected without"
+    ):
         prior = model.transform(empty, prevalence={"x": [0, 1]})
     gap = np.abs(prior[1] - prior[0])
     assert gap.max() > 0.1
@@ -184,6 +188,34 @@ def test_content_in_blocks_is_as_of_one_matrix(tmp_path):
     assert_allclose(new, one.transform(X, **known), atol=1e-4)
 
 
+@pytest.mark.parametrize("stopped_at", [4, 9])
+def test_content_goes_on_as_if_it_had_not_been_stopped(
+    tmp_path, stopped_at, monkeypatch
+):
+    """Also after pass 6, when topics are no longer learned, and at the end."""
+    monkeypatch.setattr("topicfold.models.correlated.LEARNING_PASSES", 6)
+    X, _, _, _, groups = planted(n_documents=60)
+    known = {"content": [["a", "b"][group] for group in groups]}
+
+    def made(*callbacks):
+        options = {"max_iter": 12, "tol": 0.0, "callbacks": callbacks}
+        return StructuralLDA(3, init="spectral", **options)
+
+    class Stop(Callback):
+        def on_iteration(self, state):
+            if state.iteration == stopped_at:
+                raise RuntimeError("power cut")
+
+    whole = made().fit(X, **known)
+    with pytest.raises(RuntimeError, match="power cut"):
+        made(Resume(tmp_path), Stop()).fit(X, **known)
+    for _ in range(2):
+        resumed = made(Resume(tmp_path)).fit(X, **known)
+        assert (resumed.components_ == whole.components_).all()
+        assert (resumed.topics_of("b") == whole.topics_of("b")).all()
+        assert (resumed.doc_topics_ == whole.doc_topics_).all()
+
+
 def test_bad_content_is_refused():
     X = np.eye(4) + 1
     with pytest.raises(DataError, match="one document of the group 'b'"):
@@ -194,12 +226,37 @@ def test_bad_content_is_refused():
         StructuralLDA(2).fit(X, content=["a", None, "b", "b"])
     with pytest.raises(DataError, match="3 rows, but X has 4"):
         StructuralLDA(2).fit(X, content=["a", "b", "b"])
+    for gap in (np.nan, pd.NA, pd.NaT, ""):  # of pandas: not a group of that name
+        with pytest.raises(DataError, match="missing in row 1"):
+            StructuralLDA(2).fit(X, content=["a", gap, "b", "b"])
+    with pytest.raises(DataError, match="content is the text 'side'"):
+        StructuralLDA(2).fit(X, content="side")
     few = {"max_iter": 2, "random_state": 0}
     model = StructuralLDA(2, **few).fit(X, content=["a", "a", "b", "b"])
     with pytest.raises(DataError, match="'c' in row 0, which the fit did not have"):
         model.transform(X[:1], content=["c"])
+    same = model.transform(X[:1], content=[pd.NA])
+    assert (same == model.transform(X[:1], content=[None])).all()
+    with pytest.raises(DataError, match=r"no topic 2. Give a number, 0 to 1"):
+        model.perspectives(2, ("a", "b"))
     with pytest.raises(DataError, match="content was given, but the fit had none"):
         StructuralLDA(2, **few).fit(X).transform(X[:1], content=["c"])
+
+
+def test_bad_covariates_are_said():
+    X = np.eye(6) + 1
+    few = {"max_iter": 2, "random_state": 0}
+    with pytest.raises(DataError, match=r"the text '~ side'.*formula='~ party'"):
+        StructuralLDA(2).fit(X, prevalence="~ side")
+    long = "c" * 60
+    table = {"side": ["a", "a", "b", "b", long, "d"]}
+    for formula in (None, "~ side"):
+        with pytest.warns(DataWarning, match="2 categories of one document each") as w:
+            StructuralLDA(2, formula=formula, **few).fit(X, prevalence=table)
+        said = [str(one.message) for one in w if "side" in str(one.message)]
+        assert len(said) == 1
+        assert "'d'" in said[0]
+        assert long not in said[0]
 
 
 def test_anchor_words_find_topics_that_have_them():
@@ -212,7 +269,7 @@ def test_anchor_words_find_topics_that_have_them():
     found = spectral_topics(X, 5, np.random.RandomState(0))
     places = linear_sum_assignment(-(topics @ found.T))[1]
     assert np.abs(found[places] - topics).sum(axis=1).max() < 0.35
-    with pytest.raises(DataError, match="a word of its own"):
+    with pytest.raises(DataError, match="a separate word"):
         spectral_topics(X[:, :3], 5, np.random.RandomState(0))
 
 

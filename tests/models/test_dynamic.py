@@ -100,6 +100,8 @@ def test_the_words_that_move_are_found(fitted):
     assert_allclose(model.topics_at(1992).sum(axis=1), 1, rtol=1e-5)
     assert first[:5].sum() > 0.8 > 0.3 > first[5:10].sum()
     assert last[5:10].sum() > 0.8 > 0.3 > last[:5].sum()
+    with pytest.raises(DataError, match=r"no topic 99. Give a number"):
+        model.changed_words(99)
     rose, fell = model.changed_words(moving, n=5)
     assert {one.word for one in rose} == {f"w{w}" for w in range(5, 10)}
     assert {one.word for one in fell} == {f"w{w}" for w in range(5)}
@@ -242,11 +244,13 @@ def seeded_documents(n_topics=20, n_documents=600, seed=0):
 
 def test_seeds_and_time_go_together(tmp_path):
     X, years, main = seeded_documents()
-    words = [f"w{w}" for w in range(X.shape[1])]
-    seeds = {f"t{k}": [f"w{10 * k}", f"w{10 * k + 1}"] for k in range(9)}
+    words = [f"word{w}" for w in range(X.shape[1])]
+    seeds = {f"t{k}": [f"word{10 * k}", f"word{10 * k + 1}"] for k in range(9)}
     options = {"seeds": seeds, "vocabulary": words, "random_state": 0}
     model = DynamicLDA(20, decay=0.3, strength=10.0, **options).fit(X, time=years)
     assert model.topic_names_ == [*seeds, *[""] * 11]
+    assert list(model.topic_data().vocabulary) == words
+    assert {one.word for one in model.changed_words(0)[0]} <= {*words}
     found, has_seeds = model.doc_topics_.argmax(axis=1), main < 9
     assert (found[has_seeds] == main[has_seeds]).mean() > 0.9
     early, late = model.topics_at(2000)[0], model.topics_at(2005)[0]
@@ -259,7 +263,21 @@ def test_seeds_and_time_go_together(tmp_path):
         again.transform(X[:9], time=years[:9]), model.transform(X[:9], time=years[:9])
     )
     with pytest.raises(DataError, match="one text"):
-        DynamicLDA(9, seeds={"a": "w1"}, vocabulary=words).fit(X, time=years)
+        DynamicLDA(9, seeds={"a": "word1"}, vocabulary=words).fit(X, time=years)
+
+
+def test_a_vocabulary_has_a_word_per_column(tmp_path):
+    X, known = np.eye(6)[[0, 1, 2, 3] * 3], {"time": [1, 2, 3] * 4}
+    options = {"max_iter": 2, "random_state": 0}
+    with pytest.raises(DataError, match="2 words for 6 columns"):
+        DynamicLDA(2, vocabulary=["a", "b"], **options).fit(X, **known)
+    model = DynamicLDA(2, vocabulary=list("abcdef"), **options).fit(X, **known)
+    model.save(tmp_path / "sound")
+    assert load(tmp_path / "sound").vocabulary == list("abcdef")
+    for words in (["a", "b"], [], 3, ["a"] * 5 + [3]):
+        model.set_params(vocabulary=words).save(tmp_path / "model")
+        with pytest.raises(ModelFileError, match="vocabulary"):
+            load(tmp_path / "model")
 
 
 def test_seeds_and_features_go_together():

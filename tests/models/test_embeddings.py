@@ -29,6 +29,7 @@ from topicfold import (
 )
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.graph import CountSharing
+from topicfold.graph.embedding import EmbeddingIndex
 from topicfold.learn.initial import initial_topics
 from topicfold.metrics import clustering_nmi
 from topicfold.models.lda import EMBEDDED_TOLS
@@ -196,7 +197,7 @@ def test_models_that_take_none_say_so(texts):
         MultimodalLDA(2).fit({"a": X, "b": X}, embeddings=E)
     with pytest.raises(TypeError, match=r"LSI.fit\(\) takes no 'vectors'"):
         LSI(2).fit(X, vectors=E)
-    with pytest.raises(DataError, match="by the graph that it was given"):
+    with pytest.raises(DataError, match="by the graph that you give"):
         LaplacianPLSA(5, graph=ring).fit(X, embeddings=E)
     with pytest.raises(DataError, match="compares words, so embeddings"):
         LaplacianPLSA(5, graph=NeighborGraph(of="words")).fit(X, embeddings=E)
@@ -291,3 +292,26 @@ def test_vectors_of_half_the_topics_do_not_worsen_mixtures(kind, length):
     assert model.sharing_.weight_ > 0 or length == 100
     error = mixture_error(model, theta, topics)
     assert error < mixture_error(plain, theta, topics) + 0.005
+
+
+def test_sharing_everyday_words_apart_does_not_worsen_mixtures_of_longer_texts():
+    """Texts of 60 words share counts, and mixtures are as near as with all words."""
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(800, 0.05), 12)
+    theta = rng.dirichlet(np.full(12, 0.08), 500)
+    X = np.array([rng.multinomial(60, row / row.sum()) for row in theta @ topics])
+    X = sparse.csr_matrix(X.astype(float))
+    vectors = theta @ rng.standard_normal((12, 32))
+    vectors += 0.2 * rng.standard_normal((500, 32))
+    sharing = CountSharing()
+    weighted = sharing.fit_shared(X, vectors)
+    assert sharing.weight_ > 0.3
+    near = EmbeddingIndex(sharing.places).query(None, 15)[0]
+    rows = np.repeat(np.arange(500), 15)
+    graph = sparse.csr_matrix((np.ones(rows.size), (rows, near.ravel())), (500, 500))
+    plain = X + sharing.weight_ / 15 * (graph @ X)
+    errors = [
+        mixture_error(LDA(12, random_state=0, init=topics).fit(counts), theta, topics)
+        for counts in (weighted, plain)
+    ]
+    assert errors[0] < errors[1] + 0.003

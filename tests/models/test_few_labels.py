@@ -10,12 +10,12 @@ from scipy.stats import binomtest
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 from tests_support import draw_sides
 
 import topicfold
-from topicfold import LDA, LocallyConsistentPLSA, TopicClassifier
+from topicfold import LDA, LocallyConsistentPLSA, NeighborGraph, TopicClassifier
 from topicfold.classify import few_labels
-from topicfold.classify.classifier import default_topics
 from topicfold.classify.explaining import _by_directions
 from topicfold.classify.few_labels import (
     PLAIN,
@@ -25,6 +25,7 @@ from topicfold.classify.few_labels import (
     best_temperature,
     choose_recipe,
     decisions,
+    default_topics,
     most_telling,
     probabilities,
     teach,
@@ -33,7 +34,7 @@ from topicfold.classify.few_labels import (
 )
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.models.side_by_side import SideBySide
-from topicfold.models.two_phase import deal_documents
+from topicfold.models.two_phase import split_documents
 
 
 @pytest.fixture(scope="module")
@@ -391,7 +392,7 @@ def test_choice_follows_the_labels():
     telling = np.eye(2)[y] + rng.normal(0, 0.3, (80, 2))
     noise = 3 * rng.normal(size=(80, 2))
     codes = np.where(np.arange(80) < 40, y, -1)
-    parts = deal_documents(codes, 5)
+    parts = split_documents(codes, 5)
     same = (y[:, None] == y) & (rng.random((80, 80)) < 0.1)
     good, bad = (
         normalize(sparse.csr_array(edges, dtype=np.float64), norm="l1")
@@ -553,11 +554,11 @@ def test_judgement_by_features_words_and_neighbours(monkeypatch):
         by_words = WordRule.taught(views.words, labelled(values))
         found = labelled(linear + by_words.values(views.words))
         values = averaged(found)
-    said = few_labels.judged(rule, features, codes, 3, views)
+    said = few_labels.rated(rule, features, codes, 3, views)
     np.testing.assert_allclose(said[0], values)
     np.testing.assert_allclose(said[1], found)
     np.testing.assert_allclose(said[2].weights, by_words.weights)
-    plain = few_labels.judged(rule, features, codes, 3, views._replace(graph=None))
+    plain = few_labels.rated(rule, features, codes, 3, views._replace(graph=None))
     np.testing.assert_allclose(plain[0], linear)
     assert plain[2] is None
 
@@ -618,3 +619,13 @@ def test_self_taught_rules_that_disagree_take_no_part(monkeypatch):
     assert found.right.tolist() == [False, True, True, True]
     monkeypatch.setattr(few_labels, "LABELS_THAT_TELL", 4)  # as many as there are
     assert choose_recipe(recipes, views, codes, parts)[0] is RECIPES[0]
+
+
+def test_starts_that_see_labels_are_fitted_without_the_hidden_ones():
+    """Else labels drawn at random would look easy to find."""
+    rng = np.random.RandomState(0)
+    X, y = rng.poisson(1.0, (60, 30)) + 1, rng.randint(3, size=60)
+    joined = NeighborGraph(label_edges=True)
+    topics = LocallyConsistentPLSA(10, graph=joined, weight=20.0, random_state=0)
+    model = TopicClassifier(SideBySide(topics, 2), LinearSVC(C=100))
+    assert model.fit(X, y).accuracy_.share < 0.5

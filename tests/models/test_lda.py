@@ -293,7 +293,7 @@ def test_learning_priors_is_refused_where_it_means_nothing(planted):
 def test_phi_step_is_refused_where_it_means_nothing(planted):
     model = LDA(2, phi_step=OrthogonalPhi(), algorithm="variational")
     for learn in (model.fit, model.partial_fit):
-        with pytest.raises(DataError, match="phi_step works with"):
+        with pytest.raises(DataError, match="phi_step only works with"):
             learn(planted[0])
 
 
@@ -443,6 +443,21 @@ def test_words_of_all_documents_start_in_one_topic():
     shares = np.sort(start[:, 200:].sum(axis=1))
     assert shares[-1] > 0.3
     assert shares[-2] < 0.1
+
+
+def test_words_that_topics_have_alike_start_in_all():
+    """No document has more of them than by chance: a topic of them would be none."""
+    rng = np.random.default_rng(1)
+    shares = np.zeros((300, 190))
+    shares[:, :40] = rng.dirichlet(np.full(40, 3.0)) * 0.4
+    for d in range(300):
+        own = slice(40 + 15 * (d % 10), 55 + 15 * (d % 10))
+        shares[d, own] = rng.dirichlet(np.full(15, 3.0)) * 0.6
+    X = sparse.csr_matrix(np.array([rng.multinomial(90, p) for p in shares], float))
+    start = initial_topics(X, 12, "clusters", np.random.RandomState(0))
+    common = start[:, :40].sum(axis=1)
+    assert common.min() > 0.3
+    assert common.max() < 0.5
 
 
 def stop_words_over_topics(n_topics, n_stop=30):

@@ -306,7 +306,7 @@ def test_dtm_says_when_nothing_was_accepted(eight_topics, monkeypatch):
         return state
 
     monkeypatch.setattr(ParetoTheta, "prepare", prepare)
-    with pytest.warns(ConvergenceWarning, match="no change of the mixtures"):
+    with pytest.warns(ConvergenceWarning, match="no change raised one"):
         model = DiscriminativePLSA(30, init="random", random_state=0).fit(eight_topics)
     assert not model.converged_
     assert model.accepted_history_[-5:] == [0.0] * 5

@@ -11,6 +11,7 @@ from topicfold import LDA, MultimodalLDA
 from topicfold.corpus import Corpus
 from topicfold.corpus.blocks import BlockMatrix
 from topicfold.corpus.disk_corpus import DiskCorpus
+from topicfold.evidence import Response
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 
 FEW = {"max_iter": 5, "tol": 0.0, "random_state": 0}
@@ -300,3 +301,10 @@ def test_translations_that_cannot_be_looked_for(translated, tmp_path):
     blocks = BlockMatrix.write(tmp_path / "en", new["en"], block_size=70)
     with pytest.raises(DataError, match="in blocks"):
         model.translations({"en": blocks}, german)
+
+
+def test_fit_transform_does_not_see_what_is_to_be_predicted():
+    X, tags = np.eye(6) * 5 + 1, np.eye(6)[:, :3] + 1
+    model = MultimodalLDA(2, sides=[Response()], random_state=0)
+    theta = model.fit_transform([X, tags], response=np.arange(6.0))
+    np.testing.assert_array_equal(theta, model.transform([X, tags]))

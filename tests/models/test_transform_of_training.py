@@ -63,7 +63,7 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:These topics have less of their seed words")
+@pytest.mark.filterwarnings("ignore:In these topics their seed words are rarer")
 @pytest.mark.parametrize("name", CASES)
 def test_new_documents_are_as_training_documents(planted, name):
     model, keywords, most = CASES[name]

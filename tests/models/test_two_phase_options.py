@@ -30,7 +30,7 @@ from topicfold.infer.two_phase import (
     weighted_words,
     word_regression,
 )
-from topicfold.models.two_phase import deal_documents
+from topicfold.models.two_phase import split_documents
 
 
 @pytest.fixture(scope="module")
@@ -334,7 +334,7 @@ def test_cross_fitted_mixtures_do_not_know_the_label(corpus):
     model = TwoPhase(base(), word_weights="classes", neighbor_weight=0.5)
     rows = model.cross_fit_transform(X, y, cv=3)
     np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-5)
-    hidden = deal_documents(y, 3) == 0
+    hidden = split_documents(y, 3) == 0
     others = np.where(hidden, (y + 1) % 3, y)
     (counts, _), start = model._read(X, y), base()
     twin = copy.copy(model)

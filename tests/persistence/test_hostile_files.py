@@ -340,7 +340,7 @@ def test_the_neighbours_of_two_phases_are_checked(tmp_path, counts, changes, mes
 def test_without_the_training_documents_two_phases_say_so(counts):
     model = TwoPhase(PLSA(2, max_iter=2), neighbor_weight=0)
     model.fit(counts, np.arange(20) % 2).set_params(neighbor_weight=0.5)
-    with pytest.raises(MissingAttributeError, match="has not kept its training"):
+    with pytest.raises(MissingAttributeError, match="did not keep its training"):
         model.transform(counts)
 
 

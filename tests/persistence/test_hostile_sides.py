@@ -176,7 +176,7 @@ def test_a_background_that_is_not_some_topics_is_refused(tmp_path, value):
     with pytest.raises(ModelFileError, match="background of a response is not a list"):
         load_estimator(tmp_path)
     side = Response(background=value, weight=1.0)
-    with pytest.raises(DataError, match="give numbers of topics, from 0 to 2"):
+    with pytest.raises(DataError, match="give the numbers of some topics, from 0 to 2"):
         LDA(3, sides=[side]).fit(np.eye(4) + 1.0, response=np.arange(4.0))
 
 

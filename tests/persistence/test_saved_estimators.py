@@ -248,7 +248,7 @@ def test_classes_outside_topicfold_are_not_saved(tmp_path, dummy):
     with pytest.raises(ModelFileError, match="Cannot save the Local"):
         save_estimator(Local(), tmp_path / "x")
     Local.__module__, Local.__qualname__ = "topicfold._dummy", "Model"
-    with pytest.raises(ModelFileError, match="another object has that name"):
+    with pytest.raises(ModelFileError, match="another object has its name"):
         save_estimator(Local(), tmp_path / "x")
     assert not list(tmp_path.iterdir())
 

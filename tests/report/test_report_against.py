@@ -63,7 +63,7 @@ def test_documents_alone_match_models_without_common_words(small, shuffled):
     other = dataclasses.replace(shuffled, vocabulary=renamed)
     assert match_models(small, other).pairs == match_models(small, shuffled).pairs
     strangers = dataclasses.replace(other, doc_ids=[f"y-{i}" for i in range(40)])
-    with pytest.raises(DataError, match=r"no word and no document in common"):
+    with pytest.raises(DataError, match=r"no words and no documents in common"):
         match_models(small, strangers)
     with pytest.raises(DataError, match=r"compared with TopicData, not with int"):
         match_models(small, 3)
@@ -154,5 +154,5 @@ def test_topics_compare_and_map(tmp_path):
 def test_the_map_needs_documents():
     topics = Topics(2, min_df=1).fit(["red fox", "a fox", "blue sea", "a sea"])
     topics.data_ = dataclasses.replace(topics.data_, doc_topics=None)
-    with pytest.raises(DataError, match="keeps no documents"):
+    with pytest.raises(DataError, match="has no documents"):
         topics.map()

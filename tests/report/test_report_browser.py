@@ -916,5 +916,19 @@ def test_every_circle_of_similar_topics_has_a_name(open_report, n_topics, zoom, 
     figures_are_drawn(page)
     page.get_by_label("Zoom").select_option(zoom)
     figures_are_drawn(page)
-    assert page.locator(".circle-name").count() == n_topics
+    names = page.locator(".circle-name").all_text_contents()
+    # With its number, for a crowd in which a name is nearer to another circle.
+    assert sorted(int(name.split()[0]) for name in names) == list(range(n_topics))
     assert _overlaps(page) == 0
+
+
+def test_documents_without_a_topic_are_not_typical_of_it(open_report, small):
+    mixtures = np.zeros((40, 4))
+    mixtures[:, 0] = 1
+    mixtures[:3] = [0.1, 0.9, 0, 0]
+    data = dataclasses.replace(small, doc_topics=mixtures)
+    page = open_report(data, "#topic=1")
+    found = page.locator("section", has_text="Most typical documents").locator("li")
+    assert found.count() == 3
+    go(page, "#topic=2")
+    assert page.get_by_text("Most typical documents").count() == 0

@@ -204,7 +204,7 @@ def test_what_is_left_out_is_said(page_data, monkeypatch):
     assert page["classes"]["names"] == ["a", "b"]
     for start in (
         "Only the 2 largest of the 3 classes",
-        "The similarity of every pair",
+        "The table of all pairs",
     ):
         (note,) = [note for note in page["notes"] if note.startswith(start)]
         assert note in html
@@ -225,7 +225,9 @@ def test_bad_options(small, tmp_path):
 
 def test_what_a_report_cannot_be_made_of(monkeypatch):
     data = TopicData(topics=[[0.7, 0.3], [0.1, 0.9]], vocabulary=["cat", "tax"])
-    with pytest.raises(DataError, match=r"TopicData, not of PLSA.*topic_data\(words\)"):
+    with pytest.raises(
+        DataError, match=r"TopicData, not from PLSA.*topic_data\(words\)"
+    ):
         report_html(PLSA(2, random_state=0, max_iter=1).fit([[1, 2], [3, 0]]))
     monkeypatch.setattr("topicfold.report.writing.MAX_TOPICS", 1)
     with pytest.raises(DataError, match="up to 1 topics, and the model has 2"):

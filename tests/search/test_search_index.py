@@ -264,7 +264,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
         ({"query": np.zeros(len(WORDS))}, "all its counts are zero"),
         ({"query": np.ones(3)}, r"shape \(1, 3\)"),
         ({"query": -np.ones(len(WORDS))}, "the query has .* negative entries"),
-        ({"query": ["car"]}, "neither a text nor counts"),
+        ({"query": ["car"]}, "neither a text nor a row"),
         ({"word": "motr"}, "lacks 'motr'. Did you mean 'motor'"),
         ({"word": "the"}, "'the' is a stop word"),
         ({"query": "the of"}, "'the', 'of' are stop words, which the model leaves out"),
@@ -352,5 +352,5 @@ def test_a_word_that_no_topic_has():
     X = np.array([[4, 0, 1], [0, 0, 3], [2, 0, 2]])
     model = PLSA(2, random_state=0).fit(X)
     index = TopicIndex(model, vocabulary=["red", "unseen", "sea"]).add(X)
-    with pytest.raises(DataError, match="no topic has the word"):
+    with pytest.raises(DataError, match="the word is in no topic"):
         index.query(word="unseen")

@@ -36,12 +36,12 @@ def test_a_word_beside_known_ones_is_named_and_a_word_suggested(topics):
 def test_a_word_that_the_counts_lack_is_found_in_the_texts(topics):
     assert "quasar" not in topics.data_.vocabulary
     hits = topics.search("quasar", n=3)
-    assert hits.note == "'quasar' is in no topic, and found in texts only."
+    assert hits.note == "'quasar' is in no topic, and only found in the texts."
     assert hits.names[0] == str(len(TEXTS) - 1)
     both = topics.search("quasar army unheard", n=20)
     assert both.note == (
-        "'quasar' is in no topic, and found in texts only. The vocabulary of the model "
-        "lacks 'unheard'; it was ignored."
+        "'quasar' is in no topic, and only found in the texts. The vocabulary of the "
+        "model lacks 'unheard'; it was ignored."
     )
     # Beside the army's documents, the one with the other word.
     assert str(len(TEXTS) - 1) in both.names[:7]

@@ -112,8 +112,8 @@ def test_an_update_says_what_it_leaves_out_and_loses_no_id(caplog):
     topics = Topics(2, min_df=1, max_df=1.0).fit(frame, label="sort")
     new = pandas.DataFrame({"text": ["a fox", "a sea"], "id": ["a", "g"], "sort": "x"})
     topics.update(new)
-    assert "1 whose ids the model has already, first 'a'" in caplog.text
-    assert "no new document has one; name the column" in caplog.text
+    assert "1 with an id that is already in the model, first 'a'" in caplog.text
+    assert "no new document has a label; if there is" in caplog.text
     caplog.clear()
     topics.update(["a fox and a sea"], ["x"])
     assert not caplog.text
@@ -136,7 +136,9 @@ def test_documents_that_are_there_are_left_out():
     assert topics.update_.n_added == 1
     assert topics.data_.doc_ids == tuple("abcdefg")
     assert topics.data_.texts[6] == "a new fox"
-    with pytest.raises(DataError, match="all 2 documents have ids that the model has"):
+    with pytest.raises(
+        DataError, match="all 2 documents have ids that the model already has"
+    ):
         topics.update(new, **columns)
 
 
@@ -158,7 +160,7 @@ def test_texts_that_are_there_are_said():
     assert topics.update_.repeated == 2
     assert (
         "Repeated",
-        "2 have a text that the model already has",
+        "2 with a text that is already in the model",
     ) in topics.update_.lines()
 
 
@@ -225,7 +227,7 @@ def test_the_command_says_it(cli_model, tmp_path):
     done = cli("update", folder, more, "--text", "text", "--id", "id")
     assert done.exit_code == 0, done.stderr
     assert "1 new document, now 7 documents" in done.stdout
-    assert "1 whose ids the model has already, first 'a'" in done.stdout
+    assert "1 with an id that is already in the model, first 'a'" in done.stdout
     assert "0 of 6 earlier documents" in done.stdout
     saved = load_model_folder(folder)
     assert saved.doc_ids == list("abcdefg")
@@ -294,3 +296,10 @@ def test_new_documents_have_super_topics_too():
     np.testing.assert_array_equal(above[:-2], before)
     assert above.shape == (26, 2)
     np.testing.assert_allclose(above.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_an_attribute_of_another_model_changes_nothing():
+    """A file may have added it."""
+    topics = Topics(2, min_df=1).fit(TEXTS)
+    topics.model_.doc_super_topics_ = np.ones((len(TEXTS), 2)) / 2
+    assert len(topics.update(["a fox"]).model_.doc_topics_) == len(TEXTS) + 1

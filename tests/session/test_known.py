@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from topicfold import Topics, load
+from topicfold.corpus.inputs import as_documents
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.session.fitting import label_texts
 
@@ -121,3 +122,19 @@ def test_a_label_of_minus_one_that_looks_like_a_class_is_said():
         found = label_texts([-1, 0, 1] * 4, 12)
     assert found == ["", "0", "1"] * 4
     assert label_texts([0.5, 1.5, None], 3) == ["0.5", "1.5", ""]
+
+
+@pytest.mark.parametrize("name", ["dynamic", "stamped"])
+def test_times_of_new_documents_are_used(name, table):
+    early = table["place"] == "land"
+    dated = table.assign(year=np.where(early, 2000, 2010) + np.arange(80) % 5)
+    topics = Topics(2, model=name, min_df=1, max_df=1.0, random_state=0, n_jobs=1)
+    topics.fit(dated, time="year")
+    new = pd.DataFrame({"text": ["fox fish", "fox fish"], "year": [2001, 2012]})
+    counts = topics._known_counts(as_documents(new, columns={}))
+    wanted = topics.model_.transform(counts, time=["2001", "2012"])
+    assert (wanted[0] != wanted[1]).all()
+    np.testing.assert_array_equal(topics.transform(new), wanted)
+    topics.update(new)
+    np.testing.assert_array_equal(topics.data_.doc_topics[80:], wanted)
+    assert list(topics.data_.times[80:]) == [2001, 2012]

@@ -53,7 +53,7 @@ def test_a_prompt_without_texts_and_with_long_ones():
 def test_what_names_nothing_is_refused(topics):
     with pytest.raises(DataError, match="It must return a text"):
         topics.rename(lambda words, documents: None)
-    with pytest.raises(DataError, match="not named by 'phrase'"):
+    with pytest.raises(DataError, match="cannot be named by 'phrase'"):
         topics.rename("phrase")
     counts = Topics(2).fit([[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 4, 1], [0, 0, 2, 2]])
     with pytest.raises(DataError, match="the model has none"):

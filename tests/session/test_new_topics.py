@@ -51,7 +51,7 @@ def test_they_get_a_topic_and_the_others_stay(topics, tmp_path):
     after, done = topics.data_, topics.update_
     assert after.numbers == (0, 1, 2)
     assert {row["topic"]: row["change"] for row in done.topics}[2] == "new"
-    assert dict(done.lines())["New"].startswith("in the new documents alone: 2 ")
+    assert dict(done.lines())["New"].startswith("only in the new documents: 2 ")
     np.testing.assert_array_equal(after.doc_topics[:120, :2], before.doc_topics)
     assert not after.doc_topics[:120, 2].any()
     assert (after.main_topics()[120:] == 2).mean() > 0.9
@@ -86,13 +86,13 @@ def test_bad_input(topics):
         topics.update(FOOD, new_topics=-1)
     with pytest.raises(DataError, match="without refit"):
         topics.update(FOOD, new_topics=1, refit=True)
-    with pytest.raises(DataError, match="3 new topics need as many"):
+    with pytest.raises(DataError, match="3 new topics need at least as many"):
         topics.update(FOOD[:2], new_topics=3)
     labelled = Topics(2, model="medlda", min_df=1).fit(OLD, [0] * 60 + [1] * 60)
-    with pytest.raises(DataError, match="model of words alone"):
+    with pytest.raises(DataError, match="models of words alone"):
         labelled.update(FOOD, new_topics=1)
     bound = Topics(2, model="correlated", min_df=1, max_df=1.0).fit(OLD)
-    with pytest.raises(DataError, match="learned how its topics go together"):
+    with pytest.raises(DataError, match="learned how its topics are correlated"):
         bound.update(FOOD, new_topics=1)
 
 

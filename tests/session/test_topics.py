@@ -220,7 +220,7 @@ def test_save_and_load_keep_all(topics, tmp_path):
     small = Topics.load(tmp_path / "small")
     assert small.fitted_.texts is None
     assert len(small.search("fox")) == 8
-    with pytest.raises(DataError, match="cannot go on learning"):
+    with pytest.raises(DataError, match="cannot learn from more"):
         small.update(["more"])
     with pytest.raises(DataError, match="a split needs the documents"):
         small.split(0)

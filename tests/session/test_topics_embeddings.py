@@ -52,6 +52,21 @@ def test_texts_are_encoded_in_fit_and_later(fitted, texts):
     assert not hasattr(given.model_, "encoder_")
 
 
+def test_another_encoder_than_that_of_the_fit_is_warned_of(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    same = Encoder()
+    with pytest.warns(
+        DataWarning, match=r"than that of the fit, by toy/encoder, so new"
+    ):
+        Topics.load(
+            tmp_path / "model", encoder=lambda texts: [[-1.0, 0.5]] * len(texts)
+        )
+    with pytest.warns(DataWarning, match="Give the encoder of the fit"):
+        Topics.load(tmp_path / "model", encoder=lambda texts: [[1.0]] * len(texts))
+    Topics.load(tmp_path / "model", encoder=same)  # a warning would be an error
+    assert same.asked == 1
+
+
 def test_the_name_of_the_encoder_is_kept_and_said(fitted, tmp_path):
     expected = fitted.transform(["tide"])
     fitted.save(tmp_path / "model")
@@ -145,7 +160,9 @@ def test_a_function_names_all_topics(texts, tmp_path):
 
 @pytest.mark.parametrize("answer", ["", " ", None, 3])
 def test_a_function_that_names_nothing(texts, answer):
-    with pytest.raises(DataError, match=r"the function named topic 0 .*must return a"):
+    with pytest.raises(
+        DataError, match=r"the function returned .* for topic 0.*must return a"
+    ):
         Topics(2, min_df=1).fit(texts).rename(lambda words, documents: answer)
 
 

@@ -68,14 +68,17 @@ def together(sides, **known):
         (lambda: authors(authors=[["Ann"]] * 19), ("19 rows", "20 documents")),
         (
             lambda: authors(authors=[[]] * 20),
-            ("is empty for every document", "list of names"),
+            ("has no name for any document", "list of names"),
         ),
         (lambda: authors(authors="Ann"), ("authors is str", "list of names")),
         (lambda: links([[0, 1], [3, 25]]), ("link 1", "document 25", "0 to 19")),
         (lambda: links([[0, -1]]), ("link 0", "document -1", "0 to 19")),
         (lambda: links([["a", "b"]]), ("links of type list", "'a'", "networkx graph")),
         (lambda: response([1.0] * 20), ("is 1 in all", "Give responses that differ")),
-        (lambda: response([np.nan] * 20), ("all 20 documents", "nothing is known")),
+        (
+            lambda: response([np.nan] * 20),
+            ("all 20 documents", "nothing to learn from"),
+        ),
         (lambda: response([np.inf, *YEARS[1:]]), ("infinite in document 0",)),
         (lambda: response(YEARS[1:]), ("shape (19,)", "20 documents")),
         (lambda: response(["a"] * 20), ("not numbers", "kind='classes'")),
@@ -84,7 +87,7 @@ def together(sides, **known):
         (lambda: features(year=YEARS[1:]), ("'year' has 19 rows", "20 documents")),
         (lambda: features(year=[np.inf, *YEARS[1:]]), ("'year' is infinite in row 0",)),
         (lambda: labels([["a"]] * 19), ("19 entries", "20 documents")),
-        (lambda: seeds(sky="word1"), ("'sky' are one text", "list of words")),
+        (lambda: seeds(sky="word1"), ("'sky' are one string", "list of words")),
         (lambda: seeds(sky=[99]), ("column 99", "12 columns")),
         (lambda: seeds(sky=[1.5]), ("column 1.5", "12 columns")),
         (lambda: seeds(sky=3), ("'sky' are 3", "list of words")),
@@ -138,7 +141,7 @@ def test_what_is_wrong_and_how_to_mend_it(call, parts):
         ),
         (
             lambda: labels([["a"], ["b"]] * 10).transform(X[:1], labels=[["zz"]]),
-            ("the label 'zz'", "left out"),
+            ("the label 'zz'", "ignored"),
         ),
         (
             lambda: features(place=["x", "y"] * 10).transform(

@@ -71,11 +71,13 @@ def test_without_a_known_label_it_is_lda(corpus):
     X, *_ = corpus
     plain = LDA(3, learn_priors=False, **FEW).fit(X)
     for labels in ([None] * 250, np.full(250, -1), None):
-        with pytest.warns(DataWarning, match="without a known label .* n_background=3"):
+        with pytest.warns(
+            DataWarning, match="without any known label.* n_background=3"
+        ):
             model = LabeledLDA(3, **FEW).fit(X, labels=labels)
         np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)
         np.testing.assert_allclose(model.doc_topics_, plain.doc_topics_, atol=1e-9)
-    with pytest.raises(AttributeError, match="without a known label"):
+    with pytest.raises(AttributeError, match="without any known label"):
         model.predict(X)
     with pytest.raises(DataError, match="there is no topic"):
         LabeledLDA(0, **FEW).fit(X, labels=[None] * 250)
@@ -310,7 +312,7 @@ def test_a_model_that_hides_labels_takes_seeds_by_their_names(corpus):
     words = np.flatnonzero(own[2] > 0.05).tolist()
     seeds = Seeds({"cow": words, "rare": [0]})
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "These topics have less of their seed words")
+        warnings.filterwarnings("ignore", "In these topics their seed words are rarer")
         model = LabeledLDA(sides=[seeds], **FEW).fit(X, labels=few)
     assert model.trial_scores_
     assert model.topic_names_[: len(NAMES) + 1] == [*NAMES, "rare"]

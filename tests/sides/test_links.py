@@ -147,6 +147,23 @@ def test_a_matrix_and_pairs_are_the_same_links():
     np.testing.assert_array_equal(one.components_, other.components_)
 
 
+def test_topics_that_keep_documents_apart_do_not_count_in_the_search():
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.full(3, 0.5), 60)
+    side = Links()
+    side.coef_, side.intercept_ = np.array([2.0, -0.8, 1.0]), -1.0
+    side.link_topics_ = theta
+    new = theta[theta[:, 1] < 0.9]  # others have no topic that counts
+    found, chances = side.suggest(new, 6)
+    roots, known = (np.sqrt(np.where(t >= 0.01, t, 0.0)) for t in (new, theta))
+    scores = (roots * [2.0, 0.0, 1.0]) @ known.T
+    best = np.argsort(-scores, axis=1)[:, :6]
+    np.testing.assert_array_equal(np.sort(found), np.sort(best))
+    exact = side.predict(np.repeat(new, 6, axis=0), theta[found.ravel()])
+    np.testing.assert_allclose(chances.ravel(), exact)
+    assert (np.diff(chances) <= 0).all()
+
+
 def test_suggestions_are_the_likeliest_of_all_pairs():
     X, _, links = linked_corpus()
     model = fitted(X, links)
@@ -200,7 +217,7 @@ def test_bad_parameters_are_refused(options):
 
 def test_transform_takes_no_links():
     X, _, links = linked_corpus(30)
-    with pytest.raises(DataError, match="only fit takes links"):
+    with pytest.raises(DataError, match="only fit accepts links"):
         fitted(X, links).transform(X, links=links)
 
 

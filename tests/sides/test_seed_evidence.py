@@ -100,7 +100,7 @@ def test_documents_of_many_topics_do_not_mislead_seeded_topics():
         found = model.fit(X).components_[:4]
         return np.sqrt(found * topics[:4]).sum(axis=1).mean()
 
-    with pytest.warns(DataWarning, match="have less of their seed words than"):
+    with pytest.warns(DataWarning, match="seed words are rarer than"):
         assert likeness(True, tries=False) < 0.9  # what self-training alone would do
     assert likeness(True) == likeness(False) > 0.95
 

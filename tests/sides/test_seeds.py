@@ -156,7 +156,7 @@ def test_a_word_that_is_not_there_is_named_with_near_ones(corpus):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"seeds": {"a": "dog1"}}, "one text"),
+        ({"seeds": {"a": "dog1"}}, "one string"),
         ({"seeds": {"a": ["dog1"]}, "vocabulary": WORDS[:5]}, "5 words for 40"),
         ({"seeds": {"a": ["dog1"]}, "vocabulary": None}, "vocabulary="),
         ({"seeds": {"a": [99]}}, "column 99"),
@@ -254,7 +254,7 @@ def test_a_vocabulary_has_a_word_for_each_column(n_words):
 
 @pytest.mark.parametrize("name", ["", " "])
 def test_seeds_without_a_name_are_refused(name):
-    with pytest.raises(DataError, match="no name of a topic"):
+    with pytest.raises(DataError, match="no topic names"):
         SeededLDA(seeds={name: [0]}).fit([[2, 1], [0, 3]])
 
 
@@ -274,5 +274,5 @@ def test_phrases_are_seeds_where_they_are_counted():
     assert found == seeds
     counts, words = vectorize(texts, **options)
     model.set_params(seeds={"nets": ["neural network", "neural"]}, vocabulary=words)
-    with pytest.warns(DataWarning, match="no phrase is: count them with phrases=True"):
+    with pytest.warns(DataWarning, match="phrases=True or --phrases counts phrases"):
         model.fit(counts)

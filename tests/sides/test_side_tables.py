@@ -60,7 +60,7 @@ def test_responses_have_a_row_each(kind):
     assert table.values == pytest.approx(np.atleast_2d(side.coef_), rel=1e-5)
     assert table.errors is None  # topics have seen the response
     assert table.middle == pytest.approx(2.375 if kind == "real" else 0)
-    assert "with this topic only" in table.note
+    assert "only this topic" in table.note
 
 
 def test_a_response_has_the_name_of_its_column():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which model for my corpus? Several of them, in the time there is, in one table."""
+"""Which model for my corpus? Several are compared in one table, in a given time."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
+from topicfold.infer.fold_in import check_cache
 from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
@@ -88,7 +89,7 @@ class ModelScore:
     accuracy : float
         On test documents; higher is better.
     perplexity : float
-        Of held-out words of test documents; lower is better. NaN where the model was
+        Of held-out words of test documents; lower is better. NaN if the model was
         learned from other counts: weighted words, or labelled documents alone.
     coherence, diversity, stability : float
         See `topicfold.metrics`; higher is better.
@@ -116,22 +117,22 @@ class ModelScore:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
     scores : tuple of ModelScore
         In the order they were run.
     recommendation : str
-        Which model to take and why, in a few sentences.
+        Which model to use and why, in a few sentences.
     left_out : tuple of str
         Models that did not fit into the time, failed, or have nothing to score, each
         with the reason.
     n_test : int
         Test documents.
     taken : str
-        The recommended model, or the one to read where another is only more accurate;
-        "" if there is none.
+        The recommended model, or the one to read if another is only more accurate; ""
+        if there is none.
     """
 
     scores: tuple[ModelScore, ...]
@@ -235,7 +236,7 @@ def load_figure() -> Any:
 
 
 def format_score(name: str, value: float | None) -> str:
-    """Return a score with as many digits as it deserves; nothing for NaN."""
+    """Return a score with a suitable number of digits; an empty string for NaN."""
     if value is None or np.isnan(value):
         return ""
     whole = name in ("perplexity", "memory", "copies")
@@ -254,8 +255,9 @@ def compare(
     results: Any = None,
     on_progress: Progress | None = None,
     embeddings: Any = None,
+    cache: float | str | None = None,
 ) -> Comparison:
-    """Fit several models on a corpus and say which to take.
+    """Fit several models to a corpus and recommend one.
 
     Some documents are held out for the scores. Every model is first fitted on a few
     documents; one that would not finish in the time left is skipped, with the reason.
@@ -263,7 +265,7 @@ def compare(
     Parameters
     ----------
     corpus : Corpus or (X, y) or X
-        The documents. With labels (at least two classes) accuracy decides among the
+        The documents. With labels (at least two classes) accuracy decides, among the
         models whose topics can be read and those without topics; without labels, or
         with fewer than 30 in the test part, the mean rank in perplexity, coherence,
         diversity and stability.
@@ -282,11 +284,15 @@ def compare(
     n_jobs : int or None, default=None
         Threads of a model.
     results : str or path, optional
-        File in which each model's scores are kept as they come.
+        File in which the scores of each model are saved at once.
     on_progress : callable, optional
         Called with (model, models done, models in all, seconds of the model).
     embeddings : array-like of shape (n_documents, n_dimensions), optional
-        Vectors of the documents; models that take none learn from words alone.
+        Vectors of the documents; models that cannot use them learn from words alone.
+    cache : float, "learned" or None, default=None
+        Weight of a word cache in the perplexity of all models, as in their
+        `perplexity`. Use it to compare BurstyLDA, which allows for repetitions, with
+        other models.
 
     Examples
     --------
@@ -301,6 +307,7 @@ def compare(
     began = time.monotonic()
     if not time_budget > 0:
         raise DataError(f"time_budget={time_budget} must be above 0 seconds.")
+    check_cache(cache)
     name, X, y = _read(corpus)
     train = _training_part(X.shape[0], y, test_size, random_state)
     rows = None if embeddings is None else check_embeddings(embeddings, X.shape[0])
@@ -314,6 +321,7 @@ def compare(
         "data": data_fingerprint(X, *(a for a in (y, train, rows) if a is not None)),
         "n_jobs": n_jobs,
         "n_components": check_sizes(k, "n_components")[0],
+        **({} if cache is None else {"cache": cache}),
     }
     store = ScoreFile(results)
     scores = []
@@ -340,7 +348,7 @@ def compare(
 
 
 def measure(data: Any, run: Run) -> dict[str, Any]:
-    """Fit one model (without labels twice), and score it in every way there is."""
+    """Fit one model (twice if there are no labels), and compute all its scores."""
     X, y, train, rows = data
     candidate = find_model(run["model"], candidates())
     labels = None if y is None else y[train]
@@ -348,7 +356,12 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
     model, seconds = _fit(candidate, X[train], labels, run, run["seed"], known)
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
-        scores |= topic_scores(model, X[train], X[~train], n_words=10, n_diverse=25)
+        scores |= topic_scores(
+            *(model, X[train], X[~train]),
+            n_words=10,
+            n_diverse=25,
+            cache=run.get("cache"),
+        )
         if not _learned_all(model, X[train]):
             scores["perplexity"] = np.nan
         scores["copies"] = _copies(topics_of(model))
@@ -366,12 +379,12 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
 
 
 def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, str]:
-    """Say which model to take and why; return the name of the model too.
+    """Return a recommendation with its reasons, and the name of the model.
 
     A model whose topics cannot be read is not recommended. With labels (`n_test` test
-    documents have one) accuracy decides: a topic model whose distance to the best may
-    be chance is preferred to features that nobody can read. Without labels, or with too
-    few, the mean rank in all other metrics decides.
+    documents have one) accuracy decides: a topic model whose difference from the best
+    may be chance is preferred to features that nobody can read. Without labels, or with
+    too few, the mean rank in all other metrics decides.
     """
     few = n_test is not None and n_test < _LEAST_LABELS
     if few:
@@ -384,7 +397,7 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, st
         if why
     )
     if not usable:
-        return f"Take none of these, since their topics cannot be read: {out}.", ""
+        return f"No model is recommended, because the topics cannot be read: {out}.", ""
     known = [score for score in usable if not np.isnan(score.accuracy)]
     taken: ModelScore | None
     if n_test and known:
@@ -396,7 +409,7 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, st
     if taken is not None:
         text += _cautions(taken, usable)
     if out:
-        text += f" Left out, since their topics cannot be read: {out}."
+        text += f" Left out because their topics cannot be read: {out}."
     return text, "" if taken is None else taken.model
 
 
@@ -427,7 +440,7 @@ def _cautions(taken: ModelScore, usable: Sequence[ModelScore]) -> str:
     text = "".join(f" But {reason}." for reason in _copied(taken))
     if taken.coherence < _LOOSE:
         text += (
-            f" {taken.model}'s words may not belong together (coherence "
+            f" {taken.model}'s words may not belong together (its coherence is "
             f"{taken.coherence:.2f}): read them first."
         )
     topical = [score for score in usable if not np.isnan(score.coherence)]
@@ -705,8 +718,8 @@ def _expected_seconds(data: Any, run: Run) -> float:
     """
     X, y, train, embeddings = data
     rows = np.flatnonzero(train)
-    judged = len(rows) > 2 * _PILOT
-    n_few = min(_PILOT if judged else _TO_COMPILE, len(rows))
+    timed = len(rows) > 2 * _PILOT
+    n_few = min(_PILOT if timed else _TO_COMPILE, len(rows))
     few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
     known = None if embeddings is None else embeddings[few]
     labels = None if y is None else y[few]
@@ -718,12 +731,12 @@ def _expected_seconds(data: Any, run: Run) -> float:
         small["n_components"] = max(1, min(run["n_components"], n_few // 3))
     try:
         with quiet():
-            for _ in range(2 if judged else 1):
+            for _ in range(2 if timed else 1):
                 _, seconds = _fit(candidate, X[few], labels, small, 0, known)
     except Exception:
         logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong
-    if not judged:
+    if not timed:
         return 0.0
     work = X[rows].nnz / max(1, X[few].nnz)
     fits = 2 if y is None and has_topics(candidate) else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be compared, measured on documents held out; scores kept in a file."""
+"""The measures of a comparison, on held-out documents, and the file of scores."""
 
 from __future__ import annotations
 
@@ -89,13 +89,19 @@ ENOUGH = 100
 
 
 def topic_scores(
-    model: Any, train: Any, test: Any, *, n_words: int, n_diverse: int
+    model: Any,
+    train: Any,
+    test: Any,
+    *,
+    n_words: int,
+    n_diverse: int,
+    cache: float | str | None = None,
 ) -> dict[str, float]:
     """Return coherence and perplexity on `test`, and diversity; NaN if none.
 
-    Coherence is that of documents which the model has not seen, as a model of words
-    that occur together would have it built in otherwise; of the training documents
-    where fewer than `ENOUGH` are held out.
+    Coherence is measured on documents that the model has not seen, because a model of
+    words that occur together would have it built in otherwise; or on the training
+    documents if fewer than `ENOUGH` are held out.
     """
     from topicfold.metrics import npmi_coherence, topic_diversity
 
@@ -109,14 +115,16 @@ def topic_scores(
             scores["coherence"] = float(np.nanmean(coherence))
     scores["diversity"] = topic_diversity(topics, min(n_diverse, n_terms))
     if hasattr(model, "perplexity") and test.nnz:
-        scores["perplexity"] = float(model.perplexity(test))
+        # BurstyLDA has the repetitions in it.
+        beside = {} if getattr(model, "_repeats_words", False) else {"cache": cache}
+        scores["perplexity"] = float(model.perplexity(test, **beside))
     return scores
 
 
 def stability_of(runs: Sequence[Any]) -> float:
-    """Return the stability of the topics of several fits, NaN where it says nothing.
+    """Return the stability of the topics of several fits, or NaN if it is meaningless.
 
-    That is where all fits are the same, because their start has no random numbers.
+    That is so if all fits are the same, because their start has no random numbers.
     """
     from topicfold.metrics import topic_stability
 
@@ -171,7 +179,7 @@ Found = TypeVar("Found")
 class ScoreFile:
     """Scores in a file of JSON lines, by the settings that gave them.
 
-    A run that was killed while it wrote leaves a cut line, which counts for nothing.
+    A run that is killed while it writes leaves an incomplete line, which is ignored.
     Without a path, scores are kept in memory only.
     """
 
@@ -214,13 +222,13 @@ class ScoreFile:
 
 
 def settings_key(settings: Mapping[str, Any]) -> str:
-    """Return a short name for settings: the same settings, the same name."""
+    """Return a short name for settings; equal settings have equal names."""
     text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def data_fingerprint(*arrays: Any) -> str:
-    """Return a short name for data: other documents are another experiment."""
+    """Return a short name for data, so that other documents are another experiment."""
     digest = hashlib.sha256()
     for array in arrays:
         parts = [array]
@@ -309,7 +317,7 @@ def candidates() -> tuple[ModelEntry, ...]:
 
 
 def has_topics(candidate: ModelEntry) -> bool:
-    """Whether there are words to read: NMF's features have them too."""
+    """Whether a model has topics to read; NMF has them too."""
     return candidate.has_topics or candidate.name == "nmf"
 
 
@@ -363,7 +371,7 @@ def capped(n_components: int | None, X: Any, candidate: ModelEntry) -> int | Non
 
 
 def powered(candidate: ModelEntry, features: Any, power: float) -> Any:
-    """Return what the classifier sees: mixtures to a power, others as they are."""
+    """Return the features for the classifier: mixtures to a power, others unchanged."""
     if candidate.kind != "topics":
         return features
     return np.asarray(features, dtype=np.float64) ** power

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many fits of one model: other numbers of topics, other seeds, and what they share."""
+"""Many fits of one model: several numbers of topics and seeds, and their agreement."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.evaluation import (
-    check_sizes,
-    data_fingerprint,
-    stability_of,
-)
+from topicfold.choosing.evaluation import check_sizes, data_fingerprint, stability_of
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
@@ -208,7 +204,8 @@ def fit_many(
     Parameters
     ----------
     model : topic model
-        Not fitted; copies of it are, with other `n_components` and `random_state`.
+        It is not changed: copies with other `n_components` and `random_state` are
+        fitted.
     X : sparse matrix of shape (n_documents, n_terms)
         Counts.
     n_components : int or sequence of int
@@ -221,8 +218,8 @@ def fit_many(
         Fits at a time, each on one thread; None is 1, -1 all cores. The results are the
         same for any number.
     folder : path-like or None, default=None
-        Where finished fits are saved. A run that was killed goes on with those that are
-        missing; another model or corpus in the same folder is an error.
+        Where finished fits are saved. If a run was killed, the next one only makes
+        those that are missing; another model or corpus in the same folder is an error.
     on_progress : callable or None, default=None
         Called with (fits done, fits in all).
     **data
@@ -232,7 +229,7 @@ def fit_many(
     -------
     Fits
         With the best fit of each size, stability and consensus topics. A fit that fails
-        is noted there; the others are kept. If all of them fail, that is an error.
+        is recorded there; the others are kept. If all of them fail, that is an error.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many topics? One table of what each number gives, and one picture."""
+"""How many topics? Scores for each number, in one table and one picture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import (
-    check_sizes,
-    ranks,
-    stability_of,
-    topic_scores,
-)
+from topicfold.choosing.evaluation import check_sizes, ranks, stability_of, topic_scores
 from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
 from topicfold.core.counts import check_counts
@@ -45,7 +40,7 @@ __all__ = ["Selection", "SelectionRecord", "select_n_components"]
 
 @dataclass(frozen=True)
 class SelectionRecord:
-    """What one number of topics gives; means over the restarts, NaN where undefined.
+    """Scores of one number of topics; means over the restarts, NaN where undefined.
 
     Attributes
     ----------
@@ -198,7 +193,7 @@ def select_n_components(
         Numbers of topics.
     y : array of shape (n_documents,), optional
         Labels; -1, "" and None mean unknown. They add the column accuracy, and the
-        model learns from those of the training documents if it can.
+        model learns from the training documents' labels if it can.
     n_restarts : int, default=3
         Fits for each number, with seeds from `random_state` on; a single fit has no
         stability.

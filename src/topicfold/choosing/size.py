@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many topics a corpus has, when nobody said: as many as two fits agree on."""
+"""A number of topics for a corpus if none was given: as many as two fits agree on."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class SizeAdvice:
     reason : str
         Why, for people.
     stability : dict of int to float
-        What was tried: the mean probability that matched topics of two fits share,
-        times the share of topics that are no copies of others.
+        For each number that was tried: the mean probability that matched topics of two
+        fits share, times the share of topics that are not copies of others.
     """
 
     n_topics: int
@@ -48,13 +48,13 @@ class SizeAdvice:
 def suggest_size(
     X: Any, *, random_state: int = 0, n_jobs: int | None = None
 ) -> SizeAdvice:
-    """Return the largest number of topics that two fits of a sample agree on.
+    """Return the largest number of topics that two fits to a sample agree on.
 
-    LDA is fitted twice, with other seeds, to at most 800 documents for 10, 20, 40 and
-    80 topics, or for 5 where even 10 are too many. The largest number whose topics
-    share 0.68 of their probability is taken, where copies of a topic count as not
-    shared: with more topics, another seed would find others, or the same ones twice.
-    It takes about as long as one fit.
+    LDA is fitted twice, with other seeds, to at most 800 documents, with 10, 20, 40 and
+    80 topics, or with 5 if even 10 are too many. The largest number whose topics share
+    0.68 of their probability is taken, where copies of a topic count as not shared:
+    with more topics, another seed would find others, or the same ones twice. It takes
+    about as long as one fit.
 
     Parameters
     ----------

@@ -39,9 +39,10 @@ from topicfold.classify.few_labels import (
     best_temperature,
     choose_recipe,
     decisions,
-    judged,
+    default_topics,
     most_telling,
     probabilities,
+    rated,
     smoothed,
     teach,
     weighted_share,
@@ -56,13 +57,11 @@ from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
 from topicfold.models.base import TopicModel, check_documents, save_fitted
-from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
-from topicfold.models.manifold import DEFAULT_ETA, GraphPLSA, LocallyConsistentPLSA
+from topicfold.models.manifold import GraphPLSA
 from topicfold.models.side_by_side import SideBySide
-from topicfold.models.two_phase import TwoPhase, deal_documents
-from topicfold.parts.steps import DirichletPhi
+from topicfold.models.two_phase import TwoPhase, split_documents
 from topicfold.topic_data import TopicData
 
 __all__ = ["Accuracy", "Explanation", "TopicReason", "WordReason"]
@@ -77,15 +76,15 @@ CHOICE = 2.0
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many documents were classified rightly without their labels.
+    """The share of documents that were classified correctly without their labels.
 
     Attributes
     ----------
     share : float
-        The share of them; classes count as frequent as `class_shares` says.
+        The share; classes are weighted by `class_shares`.
     low, high : float
-        Its 95 % interval, by Wilson, for as many documents as are worth the weighted
-        ones; half as many where the same labels chose a recipe.
+        Its 95 % interval, by Wilson, for the effective number of weighted documents;
+        for half as many if the same labels chose a recipe.
     n_documents : int
         How many were classified.
     """
@@ -112,20 +111,22 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
     Fits a topic model (with the labels, if it uses them) and a linear rule on the
     square roots of the mixtures, whose distances are those of distributions
-    (Hellinger). Documents without a label take part in the topics. With few labels the
-    topics are three starts of a graph model; latent directions of the words (LSA) stand
-    beside them as far as the labels say that it helps, the rule learns once more from
-    its most certain documents, and naive Bayes on the words from all of them.
+    (Hellinger). The topics also learn from documents without a label. With few labels
+    the topics are those of three starts of a graph model. Latent directions of the
+    words (LSA) are added with a weight that the labels choose, the rule learns once
+    more from its most certain documents, and naive Bayes on the words learns from all
+    of them.
 
     Parameters
     ----------
     model : TopicModel or None, default=None
         The topics. None is `default_topics`: with few labels `SideBySide` of a graph
-        model, which learns from all documents alike (of `LDA`, if neighbours agree
-        little in their words and the labels say so), with many the two-phase framework.
+        model, which learns from all documents alike (of `LDA`, if neighbours have few
+        words in common and the labels prefer it), with many labels the two-phase
+        framework.
     classifier : classifier or None, default=None
         Any classifier with `fit` and `predict`; `explain` needs a linear one. None is
-        logistic regression for `SideBySide` topics, else ``LinearSVC()``.
+        logistic regression for `SideBySide` topics, otherwise ``LinearSVC()``.
     unknown_label : object, default=None
         The label of documents whose class is not known. None: -1 and ""; None and
         NaN mean unknown in any case.
@@ -136,9 +137,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         Parts into which the labelled documents are split, to choose features, to
         calibrate probabilities and to measure the accuracy; 0 does none of this.
     class_shares : mapping, "labels" or None, default=None
-        How frequent the classes are, for `accuracy_`: a share per class, as among the
-        labels, or (None) as found among all training documents. Labels are often drawn
-        evenly from classes that are not equally large.
+        How frequent the classes are, for `accuracy_`: a share per class, "labels" for
+        their shares among the labels, or None for those found among all training
+        documents. Labels are often drawn evenly from classes of unequal size.
     random_state : int, default=0
         Seed of the topics, if `model` is None.
     n_jobs : int or None, default=None
@@ -151,23 +152,23 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     transduction_ : ndarray of shape (n_documents,)
-        The class of every training document: its label, or what was found.
+        The class of every training document: its label, or the predicted class.
     accuracy_ : Accuracy or None
-        Measured on labelled documents without their labels, for documents whose classes
-        are as frequent as `class_shares` says; None if there are too few.
+        Measured on labelled documents without their labels, with classes weighted by
+        `class_shares`; None if there are too few.
     choice_ : str
-        The features and how the rule was taught, in words.
+        The features and how the rule was trained, in words.
     temperature_ : float
         Divisor that makes decision values log-probabilities.
     lsi_ : LSI or None
-        Latent directions beside the topics.
+        Latent directions, used in addition to the topics.
     neighbor_shares_ : ndarray of shape (n_documents, n_classes) or None
-        Class probabilities of the training documents, half of what is said of new
-        documents near them.
+        Class probabilities of the training documents; they make up half of the
+        prediction for new documents near them.
     word_weights_ : ndarray of shape (n_classes, n_terms) or None
-        What naive Bayes says of a class by a word, learned from all documents.
+        Weights of words for each class, by naive Bayes on all documents.
     word_intercepts_ : ndarray of shape (n_classes,) or None
-        What it says of a class before it sees a word.
+        Intercepts of the classes, by naive Bayes.
 
     Examples
     --------
@@ -186,10 +187,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     model_: Any
     classifier_: Any
     classes_: NDArray[Any]
-    lsi_: Any
-    neighbor_shares_: Array | None
-    word_weights_: Array | None
-    word_intercepts_: Array | None
+    lsi_: Any = None
+    neighbor_shares_: Array | None = None
+    word_weights_: Array | None = None
+    word_intercepts_: Array | None = None
+    temperature_: float = 1.0
+    n_checked_: int = 0
+    n_embeddings_: int = 0
     _training: tuple[Array | Rows, NDArray[np.int64], Array]
     model: Any
     classifier: Any
@@ -227,7 +231,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_documents,)
             One label per document.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents from elsewhere, more features of the classifier.
+            Vectors of the documents, as additional features of the classifier.
         """
         self._fit(X, y, embeddings, self.cv, ENOUGH)
         return self
@@ -237,22 +241,16 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Fit, and predict labelled documents by classifiers without their labels.
 
-        They tell how well new documents will be classified; the training documents'
-        own mixtures do not, if the topics have seen the labels.
+        These predictions show how well new documents will be classified. The training
+        documents' own mixtures do not, if the topics have learned from the labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts or other non-negative weights.
-        y : array-like of shape (n_documents,)
-            One label per document.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            As in `fit`.
         cv : int, default=5
             Parts into which the labelled documents are split, at least 2. Topics that
             use labels are fitted once more for each.
         enough : int, default=1000
-            Leave the other parts out when this many documents are predicted.
+            Stop after the part with which this many documents are predicted.
 
         Returns
         -------
@@ -265,9 +263,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         if found is None:
             n_labelled = int((self._training[1] >= 0).sum())
             raise DataError(
-                f"{n_labelled} labelled documents are too few for cross-validation: "
-                "without some of them fewer than two classes are left. "
-                "Label more."
+                f"{n_labelled} labelled documents are too few for cross-validation: in "
+                "a part of them only one class is left. Label more."
             )
         return found.rows, self.classes_[found.values.argmax(axis=1)]
 
@@ -279,7 +276,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         given = self._embedded(embeddings, X.shape[0], reset=True)
         features: Any
         with already_warned(DataWarning):  # inner models see numbers of classes
-            if isinstance(self.model_, SideBySide) and self.classifier is None:
+            if self._few:
                 features, values, found = self._fit_few(X, codes, given, cv)
             else:
                 features, found = self._fit_many(X, codes, given, cv, enough)
@@ -312,8 +309,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         self.share_right_, self.n_effective_ = weighted_share(
             found.right, found.codes, shares
         )
-        if isinstance(self.model_, SideBySide) and self.classifier is None:
+        if self._few:
             self.n_effective_ /= CHOICE
+
+    @property
+    def _few(self) -> bool:
+        """Whether the labels choose the features and teach the rule."""
+        return self.classifier is None and isinstance(self.model_, SideBySide)
 
     def _fit_few(
         self, X: sparse.csr_matrix, codes: NDArray[np.int64], given: Any, cv: int
@@ -332,7 +334,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         directions, graph = self._directions(X, given), None
         if directions is not None:
             directions = directions.astype(np.float32)
-        by_vectors = given is not None and self._takes_embedding_graph()
+        by_vectors = given is not None and self.model_.model._may_join_by_embeddings
         if by_vectors and self.model is None:
             self.model_.model.set_params(graph=NeighborGraph(of="both"))
         fitted = self.model_.fit(X, codes, embeddings=given if by_vectors else None)
@@ -350,7 +352,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             alone = plain.fit(X).models_
             views = views._replace(plain=Roots([start.doc_topics_ for start in alone]))
         if cv:
-            parts = deal_documents(codes, cv)
+            parts = split_documents(codes, cv)
             recipe, found = choose_recipe(recipes, views, codes, parts)
         self._set_recipe(recipe)
         if recipe.plain:
@@ -358,7 +360,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         features, views = recipe.of(views)
         rule = teach(features, codes, views.graph)
         n_classes = len(self.classes_)
-        values, shares, by_words = judged(rule, features, codes, n_classes, views)
+        values, shares, by_words = rated(rule, features, codes, n_classes, views)
         if views.graph is not None and self.model_.sees_neighbors:
             self.neighbor_shares_ = shares
         if by_words is not None:
@@ -366,14 +368,6 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         rule.classes_ = self.classes_[rule.classes_]
         self.classifier_ = rule
         return features, values, found
-
-    def _takes_embedding_graph(self) -> bool:
-        """Whether the topics can join documents by embeddings instead of words."""
-        inner = self.model_.model
-        graph = getattr(inner, "graph", None)
-        if not isinstance(inner, GraphPLSA):
-            return False
-        return graph is None or getattr(graph, "of", "words") != "words"
 
     def _plain_topics(self, X: sparse.csr_matrix) -> SideBySide | None:
         """Return topics of the words alone where neighbours agree little in theirs."""
@@ -422,7 +416,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         In the latter the topics have not seen the labels of the documents.
         """
         model = self.model_
-        parts = deal_documents(codes, cv) if cv else codes[:0]
+        parts = split_documents(codes, cv) if cv else codes[:0]
         numbers = range(int(parts.max(initial=-1)) + 1)
         if isinstance(model, TwoPhase):
             twins: Any = ()
@@ -439,13 +433,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
                 for hidden, twin, counts in twins
             )
         theta = model.fit_transform(X, codes)
-        uses_labels = model.__sklearn_tags__().target_tags.required or getattr(
-            getattr(model, "graph", None), "label_edges", False
-        )
 
         def part(number: int) -> tuple[NDArray[np.bool_], Array, Array]:
             hidden = parts == number
-            if not uses_labels:
+            if not model._uses_labels:
                 return hidden, theta[~hidden], theta[hidden]
             twin = clone(model)
             seen = twin.fit_transform(X[~hidden], codes[~hidden])
@@ -467,9 +458,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
                 "for instance TwoPhase(FSTM(100))."
             )
         if not isinstance(self.cv, Integral) or self.cv < 0 or self.cv == 1:
-            raise DataError(
-                f"cv={self.cv!r}: give 0, or a number of parts of at least 2."
-            )
+            raise DataError(f"cv={self.cv!r}: give 0, or 2 or more parts.")
         if not _at_least_zero(self.abstain) or self.abstain >= 1.0:
             raise DataError(
                 f"abstain={self.abstain!r} is not a probability. Give a number from 0 "
@@ -537,7 +526,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def _directions(self, X: sparse.csr_matrix, given: Array | None) -> Array | None:
         """Return unit rows of latent directions, beside those of the embeddings."""
         blocks = [] if given is None else [given]
-        if getattr(self, "lsi_", None) is not None:
+        if self.lsi_ is not None:
             found = self.lsi_.transform(_unit_logs(X))
             blocks.insert(0, normalize(found, copy=False))
         if len(blocks) == 1:
@@ -551,11 +540,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return normalize(logs, copy=False)
 
     def _word_rule(self) -> WordRule | None:
-        weights = getattr(self, "word_weights_", None)
-        intercepts = getattr(self, "word_intercepts_", None)
-        if weights is None or intercepts is None:
+        if self.word_weights_ is None or self.word_intercepts_ is None:
             return None
-        return WordRule(weights, intercepts)
+        return WordRule(self.word_weights_, self.word_intercepts_)
 
     def _embedded(
         self, embeddings: Any, n_documents: int, *, reset: bool = False
@@ -567,11 +554,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         width = 0 if rows is None else rows.shape[1]
         if reset:
             self.n_embeddings_ = width
-        expected = getattr(self, "n_embeddings_", 0)
-        if width != expected:
+        if width != self.n_embeddings_:
             raise DataError(
-                f"embeddings have {width} dimensions, in fit they had {expected}. Give "
-                "those of the same source to both, or to neither."
+                f"embeddings have {width} dimensions, but in fit they had "
+                f"{self.n_embeddings_}. Give fit and predict embeddings of the same "
+                "source, or none."
             )
         if rows is not None and len(rows) != n_documents:
             raise DataError(
@@ -599,7 +586,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             directions = self._directions(X, given)
         return recipe.features(np.sqrt(theta), directions), edges
 
-    def _judged(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
+    def _rated(self, X: Any, embeddings: Any) -> tuple[Array, Array]:
         """Return features of documents, and values of which the largest decides."""
         check_is_fitted(self, "classifier_")
         X = check_documents(self, X, reset=False, allow_empty=True)
@@ -607,9 +594,9 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         values, by_words = self._values(self.classifier_, features), self._word_rule()
         if by_words is not None:
             values = values + by_words.values(self._words(X))
-        shares = getattr(self, "neighbor_shares_", None)
-        if shares is not None and edges is not None:
-            values = smoothed(probabilities(values, 1.0), edges, shares)
+        if self.neighbor_shares_ is not None and edges is not None:
+            known = probabilities(values, 1.0)
+            values = smoothed(known, edges, self.neighbor_shares_)
         return features, values
 
     def _named(self, features: Array | Rows, values: Array) -> NDArray[Any]:
@@ -637,79 +624,52 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         return np.where(sure, labels, unknown)
 
     def predict(self, X: Any, *, embeddings: Any = None) -> NDArray[Any]:
-        """Return the class of each document.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
-        return self._named(*self._judged(X, embeddings))
+        """Return the class of each document."""
+        return self._named(*self._rated(X, embeddings))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, embeddings: Any = None
     ) -> float:
-        """Return the share of documents whose class is right.
+        """Return the share of documents whose predicted class is correct.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         y : array-like of shape (n_documents,)
             The classes; documents whose class is unknown are left out.
         sample_weight : array-like of shape (n_documents,) or None
-            What each document weighs.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
+            Weights of the documents.
         """
         found = self.predict(X, embeddings=embeddings)
         return share_right(y, found, self.unknown_label, sample_weight)
 
     @available_if(_has_decision_function)
     def predict_proba(self, X: Any, *, embeddings: Any = None) -> Array:
-        """Return the probability of each class, calibrated on labels not seen.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
+        """Return the probability of each class, calibrated on hidden labels.
 
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
             Rows sum to 1; columns in the order of `classes_`.
         """
-        return self._probabilities(self._judged(X, embeddings)[1])
+        return self._probabilities(self._rated(X, embeddings)[1])
 
     def _probabilities(self, values: Array) -> Array:
-        return probabilities(values, getattr(self, "temperature_", 1.0))
+        return probabilities(values, self.temperature_)
 
     @available_if(_has_decision_function)
     def decision_function(self, X: Any, *, embeddings: Any = None) -> Array:
-        """Return the classifier's confidence in each class, its neighbours' included.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            If `fit` had them.
-        """
-        features, values = self._judged(X, embeddings)
-        if getattr(self, "neighbor_shares_", None) is None and not self._word_rule():
+        """Return the confidence in each class, that of the neighbours included."""
+        features, values = self._rated(X, embeddings)
+        if self.neighbor_shares_ is None and not self._word_rule():
             plain: Array = self.classifier_.decision_function(features)
             return plain
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def suggest_labels(self, n: int = 10) -> NDArray[np.int64]:
-        """Return the training documents whose labels would teach the most, best first.
+        """Return the training documents whose labels would help most, best first.
 
-        Documents that the classifier is unsure about, far from those that have a label,
-        and from each other.
+        These are documents that the classifier is uncertain about and that are far from
+        labelled ones and from each other.
 
         Parameters
         ----------
@@ -730,24 +690,23 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     @property
     def accuracy_(self) -> Accuracy | None:
         """Measured on labelled documents without their labels."""
-        n = getattr(self, "n_checked_", 0)
-        if not n:
+        if not self.n_checked_:
             return None
         interval = wilson_interval(self.share_right_, self.n_effective_)
-        return Accuracy(self.share_right_, *interval, n)
+        return Accuracy(self.share_right_, *interval, self.n_checked_)
 
     def explain(
         self, document: Any, n: int = 5, *, embeddings: Any = None
     ) -> Explanation:
         """Return the topics and words that led to a document's class.
 
-        The rule's decision is linear in √θ, so every topic has its part of it (what
-        training documents near it say of a class is not in it). A topic's
-        part is shared among the words of the document by how many of their
-        occurrences are the topic's, ``X_dw p(k|d,w)``. Latent directions and naive
-        Bayes are linear in the words, so each word has its part of those too.
+        The rule's decision is linear in √θ, so it is a sum of contributions of topics
+        (the influence of nearby training documents is not included). A topic's
+        contribution is divided among the words of the document by how many of their
+        occurrences belong to the topic, ``X_dw p(k|d,w)``. Latent directions and naive
+        Bayes are linear in the words, so each word contributes to those too.
 
-        Experimental: how a topic's part is shared among words may change.
+        Experimental: how a topic's contribution is divided among words may change.
 
         Parameters
         ----------
@@ -755,7 +714,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             Counts of one document.
         n : int, default=5
             Maximum number of topics, of words per topic, and of words in all; only
-            those with a positive part are listed.
+            those with a positive contribution are listed.
         embeddings : array-like of shape (1, n_dimensions) or None
             If `fit` had them.
 
@@ -766,7 +725,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         X = self._one_document(document)
-        features, values = self._judged(X, embeddings)
+        features, values = self._rated(X, embeddings)
         near = {}
         if getattr(self.model_, "sees_embeddings", False):
             near = {"embeddings": embeddings}
@@ -833,11 +792,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         saved.check(self, {}, partial=True)
         if not _at_least_zero(self.abstain) or not isinstance(self.n_jobs, int | None):
             raise ValueError("abstain or n_jobs is not a number")
-        n_embeddings = getattr(self, "n_embeddings_", 0)
         recipe = self._recipe
         width = len(model.components_) if recipe.topics else 0
         if recipe.directions:
-            width += n_embeddings + (0 if lsi is None else len(lsi.components_))
+            width += 0 if lsi is None else len(lsi.components_)
+            width += self.n_embeddings_
         if not isinstance(rule, LinearRule) or rule.coef_.shape[1] != width:
             raise ValueError("its topics and its rule do not match")
         if (
@@ -871,8 +830,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:
         """Save the topics and the decision of a linear classifier, without pickle.
 
-        :func:`topicfold.load` reads them. The classifier itself is not saved, so a
-        new `fit` of the loaded one learns with the default.
+        :func:`topicfold.load` reads them. The classifier itself is not saved, so after
+        loading, a new `fit` uses the default classifier.
 
         Parameters
         ----------
@@ -910,53 +869,6 @@ def _unit_logs(X: sparse.csr_matrix) -> sparse.csr_matrix:
     """Return ``log(1 + count)`` in rows of length 1; the places are those of X."""
     entries = np.log1p(X.data, dtype=np.float64), X.indices, X.indptr
     return normalize(sparse.csr_matrix(entries, shape=X.shape), copy=False)
-
-
-# Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
-FEW_PER_CLASS = 30
-
-
-def default_topics(
-    codes: NDArray[np.int64],
-    n_components: int | None = None,
-    *,
-    few: bool | None = None,
-    base: TopicModel | None = None,
-    random_state: Any = 0,
-    n_jobs: int | None = None,
-) -> TopicModel:
-    """Return the topics of a `TopicClassifier` for which none were given.
-
-    With `few` labels three starts of a graph model side by side (None: fewer than 30
-    per class, and on fewer than half of the documents), else `TwoPhase` on `base`.
-    `codes` are class numbers, -1 where unknown; the seed is fixed, so that results can
-    be reproduced.
-
-    Examples
-    --------
-    >>> default_topics(np.arange(200) % 2)
-    TwoPhase(base=FSTM(n_components=40, random_state=0))
-    """
-    n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
-    if few is None:
-        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 2)
-    options = {
-        "n_components": n_components or _n_topics(len(codes), n_classes),
-        "random_state": random_state,
-        "n_jobs": n_jobs,
-    }
-    if few:
-        # More starts gain more than more iterations, and should differ.
-        options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
-        options |= {"phi_step": DirichletPhi(DEFAULT_ETA)}
-        return SideBySide(LocallyConsistentPLSA(**options))
-    base = (FSTM() if base is None else clone(base)).set_params(**options)
-    return TwoPhase(base)
-
-
-def _n_topics(n_documents: int, n_classes: int) -> int:
-    """Return 100, more for many classes, fewer for few documents."""
-    return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)
 
 
 def _plain(name: Any) -> Any:

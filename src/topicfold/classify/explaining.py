@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why a document was given its class: topics and words, and what each added."""
+"""Why a document was given its class: the contributions of topics and words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topicfold.exceptions import DataError
 
 @dataclass(frozen=True)
 class WordReason:
-    """A word and what it added to the decision.
+    """A word and its contribution to the decision.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class WordReason:
 
 @dataclass(frozen=True)
 class TopicReason:
-    """A topic and what it added to the decision.
+    """A topic and its contribution to the decision.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class Explanation:
         The rule's decision value for it: `intercept` and `direct` plus the
         contributions of all topics.
     intercept : float
-        What the classifier says of any document.
+        The classifier's decision value for a document without any features.
     direct : float
-        What words and embeddings added past the topics.
+        Contribution of words and embeddings other than through topics.
     topics : tuple of TopicReason
         The topics that contributed most to the class, strongest first.
     words : tuple of WordReason
-        The words that did, through topics and past them together.
+        The words that contributed most, through topics and directly.
     """
 
     label: Any
@@ -132,8 +132,8 @@ def explanation(
 ) -> Explanation:
     """Put an explanation together for one document X (1, V).
 
-    `parts` are the topics' contributions, `shares` (K, words of X) how each is spread
-    over the words, `word_parts` what words added past the topics.
+    `parts` are the topics' contributions, `shares` (K, words of X) how each is divided
+    among the words, `word_parts` the direct contributions of words.
     """
 
     def reasons(values: Array) -> tuple[WordReason, ...]:
@@ -181,7 +181,7 @@ def linear_part(rule: Any, label: Any) -> tuple[Array, float]:
 
 def _by_directions(classifier: Any, X: sparse.csr_matrix, slope: Array) -> Array:
     """Return what each word of a document adds through latent directions."""
-    lsi, scale = getattr(classifier, "lsi_", None), classifier._recipe.directions
+    lsi, scale = classifier.lsi_, classifier._recipe.directions
     if lsi is None or not scale or not X.nnz:
         return np.zeros(X.nnz)
     weights = np.log1p(X.data) * lsi.term_weights_[X.indices]

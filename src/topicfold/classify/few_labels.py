@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A linear rule from few labels: how it is taught, chosen and made to know its doubts.
+"""A linear rule from few labels: how it is trained, chosen and calibrated.
 
-Features are the square roots of topic mixtures and, beside them, latent directions of
-the words (LSA, embeddings), unit rows times a scale. A rule may teach itself: its
-probabilities are averaged over the document graph, the most certain ones of each class
-count as labelled, and the rule becomes the mean of itself and one learned from those.
-Then naive Bayes on the words learns from the probabilities of all documents, and adds
-its word to the rule's. Which recipe suits the corpus is decided by the labels: each is
-classified by rules that have not seen it.
+Features are the square roots of topic mixtures and latent directions of the words (LSA,
+embeddings), unit rows times a scale. A rule may train itself: its probabilities are
+averaged over the document graph, the most certain documents of each class count as
+labelled, and the rule becomes the mean of itself and one learned from those. Then naive
+Bayes on the words learns from the probabilities of all documents, and its values are
+added. The labels decide which recipe suits the corpus: each labelled document is
+classified by rules that have not seen its label.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
+from topicfold.models.base import TopicModel
+from topicfold.models.fstm import FSTM
+from topicfold.models.manifold import DEFAULT_ETA, LocallyConsistentPLSA
 from topicfold.models.side_by_side import SideBySide
+from topicfold.models.two_phase import TwoPhase
+from topicfold.parts.steps import DirichletPhi
 
 Codes = NDArray[np.int64]
 
@@ -33,13 +39,13 @@ SURE_SHARE = 0.3  # of the documents of a class that the rule learns from, at mo
 SURE_MOST, SURE_TOTAL = 100, 1000  # … and documents of a class, and of all classes
 SMOOTHING, SMOOTHINGS = 0.5, 2  # the neighbours' share in a probability; how often
 COMMON_WORDS = 0.5  # the corpus's share in the words of a class
-BLOCK = 10_000  # documents judged at once
+BLOCK = 10_000  # documents rated at once
 WORD_ROUNDS = 2  # how often naive Bayes learns from what it helped to find
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What features a rule has, by the scales of their blocks, and how it is taught."""
+    """The features of a rule, by the scales of their blocks, and how it is trained."""
 
     text: str
     topics: float
@@ -58,7 +64,7 @@ class Recipe:
         return features
 
     def of(self, views: Views) -> tuple[Rows, Views]:
-        """Return the features of documents, and what is seen of them beside those."""
+        """Return the features of documents, and what else a rule uses of them."""
         seen = views if self.self_taught else views._replace(graph=None)
         roots = views.plain if self.plain and views.plain is not None else views.roots
         return Rows(self, roots, views.directions), seen
@@ -66,7 +72,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Roots:
-    """√θ of several starts concatenated, made for the documents that are asked for."""
+    """√θ of several starts, concatenated; computed only for the requested documents."""
 
     starts: list[Array]
 
@@ -81,7 +87,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class Rows:
-    """Features, made for the documents that are asked for: no table of all of them."""
+    """Features, computed only for the requested documents: there is no table of all."""
 
     recipe: Recipe
     roots: Array | Roots
@@ -106,13 +112,12 @@ RECIPES = (
 # themselves must agree with each other as much as this (kappa).
 LITTLE_TRUST, LABELS_THAT_TELL, STEADY = 0.6, 50, 0.75
 PLAIN = Recipe(
-    "topics without neighbours and LSA (half weight)",
-    *(1.0, 0.5, False, True),
+    "topics without neighbours and LSA (half weight)", *(1.0, 0.5, False, True)
 )
 
 
 class Views(NamedTuple):
-    """The documents of a corpus, as a rule sees them; float32 for many of them."""
+    """The documents of a corpus as features for a rule; float32 if there are many."""
 
     roots: Array | Roots  # √θ
     directions: Array | None = None  # unit rows
@@ -126,9 +131,9 @@ def teach(
 ) -> Any:
     """Return a classifier of the documents with a class number; -1 is unknown.
 
-    Classes count alike, however many labels they have. With `graph`, whose rows sum to
-    1 or 0, it then teaches itself once, with classes as frequent as it found them; the
-    result is the mean of what the labels taught and what it taught itself.
+    Classes have equal weight, however many labels they have. With `graph`, whose rows
+    sum to 1 or 0, it then trains itself once, with classes as frequent as it found
+    them; the result is the mean of the rule from the labels and the self-trained one.
     """
     options = {"C": 10.0, "max_iter": 200, "tol": 1e-3}
     classifier = LogisticRegression(class_weight="balanced", **options)
@@ -163,7 +168,7 @@ def teach(
 
 
 def decisions(rule: Any, features: Array | Rows, classes: NDArray[Any]) -> Array:
-    """Return decision values (D, n_classes); a class the rule lacks has the least.
+    """Return decision values (D, n_classes); a class unknown to the rule has the least.
 
     Block by block, so that features in float32 are never all copied to float64.
     """
@@ -202,7 +207,7 @@ class WordRule(NamedTuple):
     def taught(cls, words: sparse.csr_matrix, found: Array) -> WordRule:
         """Return the rule of documents with class probabilities (D, C).
 
-        ``log(½ p(w|c) + ½ p(w))``, less its mean over classes, which decides nothing.
+        ``log(½ p(w|c) + ½ p(w))``, less its mean over classes, which has no influence.
         """
         sums = np.asarray(found.T @ words)
         common = sums.sum(axis=0) / sums.sum()
@@ -213,12 +218,12 @@ class WordRule(NamedTuple):
         return cls(logs - logs.mean(axis=0), shares)
 
     def values(self, words: sparse.csr_matrix) -> Array:
-        """Return what the words of documents say of each class (D, C)."""
+        """Return the values of each class for documents, from their words (D, C)."""
         said: Array = words @ self.weights.T + self.intercepts
         return said
 
 
-def judged(
+def rated(
     rule: Any, features: Array | Rows, codes: Codes, n_classes: int, views: Views
 ) -> tuple[Array, Array, WordRule | None]:
     """Return values (D, C), probabilities with known labels, and the rule of words.
@@ -250,8 +255,8 @@ def judged(
 def best_temperature(values: Array, codes: Codes) -> float:
     """Return T for which ``softmax(values / T)`` fits the classes best.
 
-    One class too many or too few is no reason for certainty: a normal prior on log T
-    holds it near 1, as much as one document would.
+    To avoid certainty from very few documents, a normal prior on log T keeps T near 1,
+    with the weight of one document.
     """
 
     def loss(log_temperature: float) -> float:
@@ -279,7 +284,7 @@ def probabilities(values: Array, temperature: float) -> Array:
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Labelled documents, and what rules without their labels said of them."""
+    """Labelled documents, and the values of rules that have not seen their labels."""
 
     rows: NDArray[np.intp]
     codes: Codes
@@ -287,18 +292,18 @@ class CrossFit:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether each was classified rightly."""
+        """Whether each document was classified correctly."""
         return np.asarray(self.values.argmax(axis=1) == self.codes)
 
 
 def weighted_share(
     right: NDArray[np.bool_], codes: Codes, shares: Array
 ) -> tuple[float, float]:
-    """Return the share found, classes being as frequent as `shares`, and its worth.
+    """Return the share found, classes weighted by `shares`, and the effective number.
 
-    A document weighs ``shares[c] / n_c``, where n_c documents of its class were looked
-    at. So many equal documents would tell as much: ``(Σ w)² / Σ w²`` (Kish). A class
-    of which none was looked at cannot count.
+    A document has the weight ``shares[c] / n_c``, where n_c is the number of documents
+    of its class. The effective number of documents is ``(Σ w)² / Σ w²`` (Kish). A class
+    without documents cannot be weighted.
     """
     counts = np.bincount(codes, minlength=len(shares))
     if not shares[counts > 0].sum() > 0:
@@ -323,15 +328,13 @@ def choose_recipe(
 ) -> tuple[Recipe, CrossFit | None]:
     """Return the recipe that is right most often on labels its rules did not see.
 
-    Of several the one with the least log-loss; log-loss alone favours recipes without
-    self-training, which are less sure. `parts` deals the labelled documents. The
-    cross-fit returned is honest about the choice too: the recipe that classifies a
-    part is chosen without that part. None, and the first recipe, if no class has two
-    labels.
-
-    With a plain recipe at the end, the neighbours are in doubt: then few labels do not
-    tell, and self-taught recipes take part only if their rules agree with each other on
-    the documents without a label.
+    If several are, the one with the smallest log-loss; log-loss alone favours recipes
+    without self-training, which are less certain. `parts` divides the labelled
+    documents. The cross-fit that is returned accounts for the choice, too: the recipe
+    that classifies a part is chosen without that part. None, and the first recipe, if
+    no class has two labels. With a plain recipe at the end, the neighbours are not
+    trusted: then few labels cannot decide, and self-trained recipes are used only if
+    their rules agree with each other on the documents without a label.
     """
     n_classes, n_labels = int(codes.max()) + 1, int((codes >= 0).sum())
     tried = [_hidden_values(recipe, views, codes, parts) for recipe in recipes]
@@ -398,7 +401,7 @@ def _hidden_values(
         if len(left) < 2 or not len(rows):
             continue
         rule = teach(features, seen, views.graph)
-        found = judged(rule, features, seen, n_classes, views)[0]
+        found = rated(rule, features, seen, n_classes, views)[0]
         values[rows] = found[rows]
         said.append(found[codes < 0].argmax(axis=1))
     return values, said
@@ -407,7 +410,7 @@ def _hidden_values(
 def most_telling(
     features: Array, found: Array, codes: Codes, n: int
 ) -> NDArray[np.int64]:
-    """Return documents without a label whose labels would teach the most, best first.
+    """Return documents without a label whose labels would help most, best first.
 
     Greedily the largest doubt times squared distance to the nearest document that has
     a label or was chosen; doubt is one less the margin of the best class.
@@ -430,3 +433,50 @@ def most_telling(
         chosen.append(int(open_rows[best]))
         np.minimum(nearest, distances(rows[best]), out=nearest)
     return np.array(chosen, dtype=np.int64)
+
+
+# Chosen and confirmed in benchmarks/results/few_labels_defaults.md.
+FEW_PER_CLASS = 30
+
+
+def default_topics(
+    codes: NDArray[np.int64],
+    n_components: int | None = None,
+    *,
+    few: bool | None = None,
+    base: TopicModel | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TopicModel:
+    """Return the topics of a `TopicClassifier` for which none were given.
+
+    With `few` labels (None: fewer than 30 per class, and on fewer than half of the
+    documents) three starts of a graph model, otherwise `TwoPhase` on `base`. `codes`
+    are class numbers, -1 where unknown; the seed is fixed, so that results can be
+    reproduced.
+
+    Examples
+    --------
+    >>> default_topics(np.arange(200) % 2)
+    TwoPhase(base=FSTM(n_components=40, random_state=0))
+    """
+    n_labelled, n_classes = int((codes >= 0).sum()), int(codes.max()) + 1
+    if few is None:
+        few = n_labelled < min(FEW_PER_CLASS * n_classes, len(codes) / 2)
+    options = {
+        "n_components": n_components or _n_topics(len(codes), n_classes),
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    if few:
+        # More starts gain more than more iterations, and should differ.
+        options |= {"transform_neighbors": True, "init": "documents", "tol": 1e-4}
+        options |= {"phi_step": DirichletPhi(DEFAULT_ETA)}
+        return SideBySide(LocallyConsistentPLSA(**options))
+    base = (FSTM() if base is None else clone(base)).set_params(**options)
+    return TwoPhase(base)
+
+
+def _n_topics(n_documents: int, n_classes: int) -> int:
+    """Return 100, more for many classes, fewer for few documents."""
+    return max(n_classes, min(max(100, 4 * n_classes), n_documents // 5), 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A linear classifier without its training: what a saved `TopicClassifier` keeps."""
+"""The part of a linear classifier that a saved `TopicClassifier` keeps."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ _LEGEND = (
 
 class _Flags(Flags):
     topics: list[str] | None = flag(
-        "Numbers to try, separated by commas; may be repeated.",
+        "Numbers of topics to try, separated by commas; may be repeated.",
         None,
         "--topics -k",
         metavar="K,K,…",
-        show_default="5 to 160, by the number of documents",
+        show_default="from 5 to 160, depending on the number of documents",
     )
     model: str = flag(f"One of: {model_names()}.", "lda", "--model -m")
     restarts: int = flag(
@@ -69,8 +69,9 @@ def choose_k(
     sizes = _numbers(given.topics) if given.topics else None
     # Fits run side by side, each on one thread.
     estimator = make_model(given.model, {"random_state": given.seed, "n_jobs": 1})
+    flags.check_picture(given.plot)  # before the work
     if given.plot is not None:
-        load_figure()  # before the work
+        load_figure()
     corpus, _ = inputs.read_in_memory(source, options, quiet=given.quiet)
     entry = find_model(given.model)
     if not given.quiet:
@@ -99,7 +100,7 @@ def choose_k(
         show_fact("Picture", str(given.plot))
     edge = ""
     if 2 < best == min(sizes) < max(sizes):
-        edge = ". This is the smallest number tried; try fewer"
+        edge = ". This is the smallest number tried; fewer may be better"
     elif best == max(sizes) > min(sizes):
         edge = ". This is the largest number tried; more may be better: -k "
         edge += f"{best},{2 * best}"
@@ -114,11 +115,7 @@ def choose_k(
 
 
 def show_fit(
-    source: str,
-    options: inputs.TextOptions,
-    model: str,
-    topics: int | None,
-    *more: str,
+    source: str, options: inputs.TextOptions, model: str, topics: int | None, *more: str
 ) -> None:
     """Print the command that fits a model to the same documents."""
     words = ["topicfold", "fit", source, *options.typed(), "-m", model]

@@ -29,26 +29,29 @@ _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
 
 class _Flags(Flags):
-    train: bool = flag("Learn from INPUT, save in DIR.", False)
+    train: bool = flag("Learn from INPUT and save the model in DIR.", False)
     topics: int | None = flag(
-        "Topics, with --train.",
+        "Number of topics, with --train.",
         None,
         "--topics -k",
         min=2,
-        show_default="depends on classes and documents",
+        show_default="depends on the numbers of classes and documents",
     )
     model: str | None = flag(
-        "With --train: fstm, plsa or lda, refined with the labels, or local, a graph "
-        "model of all documents.",
+        "Model, with --train: fstm, plsa or lda (refined with the labels) or local (a "
+        "graph model of all documents).",
         None,
         "--model -m",
         show_default="local with few labels, else fstm",
     )
     labels: Path | None = flag(
-        "Answers of topicfold label, with --train.", None, "--labels", metavar="FILE"
+        "File of labels from topicfold label, with --train.",
+        None,
+        "--labels",
+        metavar="FILE",
     )
     check: bool = flag(
-        "Measure the accuracy on hidden labels.", True, "--check/--no-check"
+        "Measure the accuracy on labels that were hidden.", True, "--check/--no-check"
     )
     explain: int = flag(
         "Add the N words that contributed most to the class.", 0, min=0, metavar="N"
@@ -62,7 +65,9 @@ class _Flags(Flags):
         metavar="P",
     )
     embeddings: str | None = flags.EMBEDDINGS
-    output: str = flag("CSV file; - prints.", STDOUT, "--output -o", metavar="FILE")
+    output: str = flag(
+        "CSV file to write; - prints it.", STDOUT, "--output -o", metavar="FILE"
+    )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     force: bool = flags.FORCE
@@ -106,11 +111,12 @@ def classify(
         return
     if given.explain or given.proba or given.abstain or given.output != STDOUT:
         raise CommandError(
-            "--explain, --proba, --abstain and --output are for new documents alone."
+            "--explain, --proba, --abstain and --output are only for new documents."
         )
     check_output_folder(folder, replace=given.force)
     name = _model_name(given.model)
-    corpus, text = inputs.read_in_memory(source, options)
+    vectors_of = given.embeddings
+    corpus, text = inputs.read_in_memory(source, options, embeddings=vectors_of)
     show_corpus(corpus)
     labels: Any = corpus.labels
     if given.labels is not None:
@@ -163,7 +169,7 @@ def _model_name(model: str | None) -> str | None:
 def _make_classifier(labels: Any, model: str | None, given: _Flags) -> tuple[Any, Any]:
     """Return the classifier and its topics, which it may replace if none were named."""
     import topicfold
-    from topicfold.classify.classifier import default_topics
+    from topicfold.classify.few_labels import default_topics
     from topicfold.core.labels import class_numbers
 
     codes, _ = class_numbers(labels, len(labels))
@@ -209,8 +215,8 @@ def _checked_labels(labels: Sequence[str | None] | None) -> Any:
 
     if labels is None:
         raise CommandError(
-            "these documents have no labels. Name their column with --label, or put "
-            "text files into a sub-folder for each class."
+            "these documents have no labels. Name the column of the labels with "
+            "--label, or put the text files of each class into a sub-folder."
         )
     cleaned = np.array([(label or "").strip() for label in labels])
     if len(set(cleaned) - {""}) < 2:
@@ -230,8 +236,8 @@ def _predict(
     model = saved.model
     if not hasattr(model, "predict"):
         raise CommandError(
-            f"{folder} holds {type(model).__name__}, which has no classes. Learn them "
-            "first: topicfold classify DIR LABELLED --train."
+            f"{folder} holds {type(model).__name__}, which has no classes. Train a "
+            "classifier first: topicfold classify DIR LABELLED --train."
         )
     counts, found = inputs.count_new_documents(source, saved, options)
     rows = []

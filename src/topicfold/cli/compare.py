@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from topicfold.cli import flags, inputs
 from topicfold.cli.choose_k import show_fit
 from topicfold.cli.console import (
-    CommandError,
     show_corpus,
     show_fact,
     show_table,
@@ -37,8 +36,8 @@ _LEGEND = {
 
 class _Flags(Flags):
     models: list[str] | None = flag(
-        "Models, separated by commas; may be repeated: tf-idf, pca, nmf, "
-        f"{model_names()}.",
+        "Models to compare, separated by commas; may be repeated. One of: tf-idf, "
+        f"pca, nmf, {model_names()}.",
         None,
         "--models -m",
         metavar="NAMES",
@@ -48,15 +47,21 @@ class _Flags(Flags):
         None,
         "--topics -k",
         min=1,
-        show_default="10 to 100, by the number of documents",
+        show_default="from 10 to 100, depending on the number of documents",
     )
     embeddings: str | None = flags.EMBEDDINGS
-    budget: float = flag("Seconds for all models.", 300.0, min=0.1)
+    cache: str | None = flag(
+        "Weight of the words that a document has already shown, in the perplexity of "
+        "all models: 0 to 1, or learned.",
+        metavar="W",
+    )
+    budget: float = flag("Seconds for all models together.", 300.0, min=0.1)
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     plot: Path | None = flags.PLOT
     output: Path | None = flag(
-        "Keep the scores in this file; models that it has are not fitted again.",
+        "Save the scores in this file; models that are already in it are not "
+        "fitted again.",
         None,
         "--output -o",
         metavar="FILE",
@@ -87,9 +92,11 @@ def compare(
     from topicfold.choosing.comparison import compare as compare_models
 
     plot, quiet = given.plot, given.quiet
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
-    corpus, _ = inputs.read_in_memory(source, options, quiet=quiet)
+    flags.check_picture(plot)
+    vectors_of = given.embeddings
+    corpus, _ = inputs.read_in_memory(
+        source, options, embeddings=vectors_of, quiet=quiet
+    )
     if not quiet:
         show_corpus(corpus)
 
@@ -110,6 +117,7 @@ def compare(
             results=given.output,
             on_progress=on_progress,
             embeddings=vectors,
+            cache=_weight(given.cache),
         )
     _show(found)
     if plot is not None:
@@ -119,16 +127,22 @@ def compare(
         except MissingDependencyError as error:
             tell("note", error)
     elif not quiet:
-        show_fact("Plot", "none; --plot comparison.png draws one")
+        show_fact("Plot", "none; --plot comparison.png draws a picture")
     if not quiet:
         names = {entry.shown: entry.name for entry in models()}
         beside = () if vectors is None else ("--embeddings", str(given.embeddings))
         for score in found.scores:
             if score.model == found.taken and score.model in names:
                 show_fit(
-                    *(source, options, names[score.model], score.n_components),
-                    *beside,
+                    *(source, options, names[score.model], score.n_components), *beside
                 )
+
+
+def _weight(text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _show(found: Comparison) -> None:

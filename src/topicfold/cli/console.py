@@ -224,15 +224,15 @@ _FLAGS = {
     "encoding=...": "--encoding",
     "encoding='latin-1'": "--encoding latin-1",
     "encoding='utf-8'": "--encoding utf-8",
-    "what it is with format=...": "what it is with --from",
+    "name the format with format=...": "name the format with --from",
     **{
         f"format='{kind}'": f"--from {kind}"
         for kind in ("lines", "csv", "tsv", "json", "jsonl")
     },
     "sheet='...'": "--sheet",
-    "Say which with format=...": "Say which with --to",
+    "Name it with format=...": "Name it with --to",
     "a function given as tokens, such as": "--tokens MODULE:FUNCTION, such as",
-    "say tokens='spaces'": "say --tokens spaces",
+    "set tokens='spaces'": "give --tokens spaces",
     "n_components=": "--topics ",
     "a smaller n_components": "a smaller --topics",
     "Shorten stop_words": "Shorten --stop-words",
@@ -243,6 +243,12 @@ _FLAGS = {
     "aise max_df": "aise --max-df",
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
+    "method='": "--method '",
+    "Give the groups: content='column' of the data, or a group per document": (
+        "Give --content with the column of TABLE that has the groups"
+    ),
+    "Sort the rows of data in the order of the documents": "Name the column of ids "
+    "with --id",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
     "that write_intrusion_sheet wrote": "that topicfold quiz --sheet wrote",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
@@ -255,6 +261,7 @@ _PLAINER = (
     (r"Input should be a valid number\b[^.]*", "give a number"),
     (r"Input should be greater than or equal to (\S*\d)", r"give \1 or more"),
     (r"Input should be greater than (\S*\d)", r"give more than \1"),
+    ("Value error, ", ""),
     (r"Input should be less than or equal to (\S*\d)", r"give \1 or less"),
 )
 
@@ -331,7 +338,14 @@ def one_line_messages() -> Iterator[None]:
             warnings.simplefilter("ignore", UnsettledWarning)
             # A model of blocks knows its words; the commands check them themselves.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-        warnings.showwarning = lambda message, *_, **__: tell("warning", message)
+        said: set[str] = set()  # parts of a command may warn of the same
+
+        def show(message: object, *_: object, **__: object) -> None:
+            if str(message) not in said:
+                said.add(str(message))
+                tell("warning", message)
+
+        warnings.showwarning = show
         logger.addHandler(handler)
         logger.propagate = False
         try:
@@ -388,8 +402,10 @@ def _of_parser(error: Any) -> str:
     if message.startswith("No such command") and "Did you mean" not in message:
         message += f" Commands: {', '.join(context.command.list_commands(context))}."
     if message.startswith("Got unexpected extra arg"):
+        message = re.sub(r"\) \((\S+ \S+ \S+) .+\)", r") (\1 …)", message)
         message += (
-            " Put several files into one folder; write words with spaces in quotes."
+            " Put several files into one folder; separate values by commas; write "
+            "words with spaces in quotes."
         )
     name = str(getattr(error, "option_name", "")).lstrip("-")
     short = f"-{name}"

@@ -26,9 +26,9 @@ class _Flags(Flags):
         None,
         "--to",
         metavar="FORMAT",
-        show_default="what its name shows",
+        show_default="inferred from its name",
     )
-    force: bool = flag("Replace what OUT names.", False)
+    force: bool = flag("Replace OUT if it exists.", False)
     quiet: bool = flags.QUIET
 
 

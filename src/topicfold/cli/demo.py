@@ -32,9 +32,9 @@ _WORTH_SAYING = 2.0
 _WORDS = 6
 _MODELS = ("lda", "plsa")
 _LEGEND = (
-    "Perplexity, of unseen words in unseen documents: lower is better. NPMI (-1 to 1, "
-    "the words of a topic occur together) and diversity (0 to 1, topics have different "
-    "words): higher is better."
+    "Perplexity (of unseen words in unseen documents): lower is better. NPMI (-1 to 1; "
+    "high if the words of a topic occur together) and diversity (0 to 1; high if "
+    "topics have different words): higher is better."
 )
 
 
@@ -80,7 +80,7 @@ def demo(*, given: _Flags) -> None:
     for name in _MODELS:
         check_output_folder(output / name, replace=True)
     show_fact("Read", "the docstrings of NumPy, SciPy and scikit-learn")
-    with working("Some seconds the first time …"):
+    with working("This takes some seconds the first time …"):
         docs = load_docs()
     show_corpus(docs)
     train, test = train_test_documents(docs, test_size=TEST_SHARE, random_state=seed)

@@ -25,14 +25,16 @@ class _Flags(Flags):
     merge: list[str] | None = flag(
         "Make one topic of several; may be repeated.", metavar="A,B,…"
     )
-    drop: list[str] | None = flag("Remove topics; may be repeated.", metavar="A,B,…")
+    drop: list[str] | None = flag(
+        "Remove a topic or several; may be repeated.", metavar="A,B,…"
+    )
     split: list[str] | None = flag("Split a topic into several.", metavar="TOPIC:PARTS")
     documents: str | None = flag(
         "The training documents, for --split, if the model did not keep them.",
         metavar="INPUT",
     )
     apply: Path | None = flag(
-        "Apply edits that the report exported, or those of another model.",
+        "Apply edits saved in the report, or the log of another model.",
         metavar="LOG",
     )
     force: bool = flags.FORCE
@@ -71,7 +73,10 @@ def edit(
 
     edits = _in_order(given)
     if given.apply is not None and edits:
-        raise CommandError("--apply goes with no other edit. Give one or the other.")
+        raise CommandError(
+            "--apply cannot be combined with other edits. Give either --apply or the "
+            "others."
+        )
     if given.apply is None and not edits:
         raise CommandError(_NO_EDIT)
     check_output_folder(given.output, replace=given.force)
@@ -81,7 +86,7 @@ def edit(
     needs_documents = any(edit.get("action") == "split" for edit in edits)
     documents = given.documents
     if documents is not None and not needs_documents:
-        raise CommandError("--documents is only for --split. Leave it out.")
+        raise CommandError("--documents is only used by --split. Leave it out.")
     refuse_unused(options, "--documents", documents)
     X = None
     if needs_documents:
@@ -99,7 +104,10 @@ def edit(
             raise
         raise CommandError(f"{given.apply}: {error}") from error
     n_topics = counted(len(edited.components_), "topic")
-    fact = ("Edited", f"{counted(len(edits), 'edit')}, now {n_topics}")
+    done = f"{counted(len(edits), 'edit')}, now {n_topics}"
+    if any(edit["action"] in ("merge", "drop") for edit in edits):
+        done += f", numbered anew: 0 to {len(edited.components_) - 1}"
+    fact = ("Edited", done)
     save_and_report(dataclasses.replace(saved, model=edited), given.output, fact)
 
 
@@ -159,5 +167,8 @@ def _name(text: str) -> dict[str, Any]:
 
 def _topic(text: str) -> int:
     if not text.strip().isdecimal():
-        raise CommandError(f"{text.strip()!r} is not the number of a topic.")
+        raise CommandError(
+            f"{text.strip()!r} is not the number of a topic. Give numbers, several "
+            "separated by commas: 1,4."
+        )
     return int(text)

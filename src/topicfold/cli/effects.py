@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,8 @@ from topicfold.cli import flags
 from topicfold.cli.console import CommandError, csv_table, show_fact, tell, working
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.report import check_report_file, report_effects
-from topicfold.exceptions import MissingDependencyError
+from topicfold.cli.sides import file_text
+from topicfold.exceptions import MissingDependencyError, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.effects import Effects
@@ -22,45 +24,58 @@ if TYPE_CHECKING:
 _Table = Annotated[
     Path,
     typer.Argument(
-        metavar="TABLE", help="Covariates, a row per document: .csv, .tsv, .parquet."
+        metavar="TABLE",
+        help="Covariates, one row per document: .csv, .tsv, .jsonl, .xlsx, .parquet.",
     ),
 ]
 
 
 class _Flags(Flags):
     formula: str = flag(
-        "Covariates, such as '~ party + s(date) | speaker'.",
+        "Formula of the covariates, such as '~ party + s(date) | speaker'.",
         ...,
         "--formula -F",
         metavar="TEXT",
     )
     topics: list[str] | None = flag(
-        "Topics, sums and differences, separated by commas: 1,4,1+4,1-4.",
+        "Topics, or sums and differences of topics, separated by commas: 1,4,1+4,1-4.",
         metavar="A,B,…",
     )
     id: str | None = flag(
         "Column of TABLE with document ids; without it, rows are matched by order.",
         metavar="COLUMN",
     )
-    cluster: str | None = flag(
-        "Column of clusters: documents of one are not independent.", metavar="COLUMN"
+    sheet: str | None = flag(
+        "Sheet of an .xlsx file: its title, or its number from 1.",
+        metavar="SHEET",
+        show_default="the first",
     )
-    weights: str | None = flag("Column of weights.", metavar="COLUMN")
+    cluster: str | None = flag(
+        "Column of clusters: documents in the same cluster are not independent.",
+        metavar="COLUMN",
+    )
+    weights: str | None = flag(
+        "Column with the weights of the documents.", metavar="COLUMN"
+    )
+    content: str | None = flag(
+        "Column of the groups, for a model fitted with --content.", metavar="COLUMN"
+    )
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
     method: str = flag(
-        "How mixtures are drawn: joint, fixed, bootstrap or posterior.", "joint"
+        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.", "joint"
     )
     draws: int = flag("Number of draws.", 25, min=2)
-    sentences: bool = flag("Print a sentence per effect.", False)
+    sentences: bool = flag("Print one sentence for each effect.", False)
     plot: Path | None = flags.PLOT
-    covariate: str | None = flag("Covariate to draw.", metavar="COLUMN")
+    covariate: str | None = flag("Covariate to plot.", metavar="COLUMN")
     report: Path | None = flag(
         "Write the model's report with a view of these effects.", metavar="FILE.html"
     )
     by: str | None = flag(
-        "Second covariate, with a curve for each of its levels.", metavar="COLUMN"
+        "Second covariate for the plot: one curve for each of its levels.",
+        metavar="COLUMN",
     )
     format: Format = flags.FORMAT
     seed: int = flags.SEED
@@ -86,33 +101,24 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
       from topicfold import Topics
       Topics.load("model").effects("~ sender", table).plot()
     """
-    from topicfold.effects import estimate_effect
-    from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.session import Topics
 
     for name in ("covariate", "by"):
         if getattr(given, name) is not None and given.plot is None:
             raise CommandError(f"--{name} chooses what --plot draws. Give --plot too.")
-    plot = given.plot
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"--plot is {plot}. Give a name with .png, .svg or .pdf.")
+    flags.check_picture(given.plot)
     if given.report is not None:
         check_report_file(given.report)
-    saved = load_model_folder(folder)
+    model = Topics.load(folder)
+    saved = model.fitted_
     if saved.counts is None and given.method != "posterior":
         raise CommandError(
-            f"{folder} was saved without its documents, and draws need their counts. "
+            f"{folder} was saved without its documents, whose counts are needed here. "
             "Fit it again with its documents, or give --method posterior."
         )
-    if getattr(saved.model, "content_groups_", None) and given.method != "posterior":
-        raise CommandError(
-            f"the topics of {folder} have other words in each group of content, and "
-            f"--method {given.method} uses only the common ones. Give --method "
-            "posterior."
-        )
-    data = _in_order(_read(table), given.id, saved, table)
+    data = _in_order(_read(table, given.sheet), given.id, saved, table)
     with working("Drawing mixtures …"):
-        found = estimate_effect(
-            saved.model if saved.counts is None else _Documents(saved),
+        found = model.effects(
             given.formula,
             data,
             topics=[_topic(name) for name in flags.listed(given.topics)] or None,
@@ -120,47 +126,83 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             n_draws=given.draws,
             cluster=given.cluster,
             weights=given.weights,
+            content=given.content,
             random_state=given.seed,
             n_jobs=given.jobs,
         )
     _show(found, given)
-    if plot is not None:
-        _draw(found, plot, given)
+    if given.plot is not None:
+        _draw(found, given.plot, given)
     if given.report is not None:
         report_effects(saved, found, given.report)
         if given.format is Format.table:
             show_fact("Report", str(given.report))
 
 
-class _Documents:
-    """A model with its documents, as `estimate_effect` takes them."""
-
-    def __init__(self, saved: ModelFolder) -> None:
-        self.fitted_ = saved
-        self.data_ = saved.topic_data()
-
-
 def _topic(name: str) -> int | str:
     return int(name) if name.isdecimal() else name
 
 
-def _read(path: Path) -> Any:
-    """Return the table of covariates as a data frame."""
+def _read(path: Path, sheet: str | None) -> Any:
+    """Return the table of covariates as a data frame, as `fit` would read it."""
     from topicfold.core.tables import load_pandas
+    from topicfold.corpus.texts import plain_suffix
 
     pandas = load_pandas()
     if not path.is_file():
         raise CommandError(f"there is no file {path}. Give a table of covariates.")
-    kind = path.suffix.lower()
+    kind = plain_suffix(path)
+    if sheet is not None and kind != ".xlsx":
+        raise CommandError(f"{path} has no sheets. Leave --sheet out.")
     try:
         if kind in (".parquet", ".pq"):
             return pandas.read_parquet(path)
+        if kind == ".xlsx":
+            return _sheet(path, sheet)
+        text = file_text(path)
         if kind in (".jsonl", ".ndjson"):
-            return pandas.read_json(path, lines=True)
-        return pandas.read_csv(path, sep="\t" if kind == ".tsv" else ",")
-    except (ValueError, UnicodeError, ImportError, OSError) as error:
+            lines = (line for line in text.split("\n") if line.strip())
+            rows = [json.loads(line) for line in lines]
+            return pandas.json_normalize(rows, sep="_")  # a formula has no points
+        return _separated(text, "\t" if kind == ".tsv" else None)
+    except (ValueError, AttributeError, ImportError, OSError) as error:
+        if isinstance(error, TopicfoldError):
+            raise
         reason = " ".join(str(error).split())
         raise CommandError(f"{path} cannot be read as a table: {reason}") from error
+
+
+def _sheet(path: Path, wanted: str | None) -> Any:
+    """Return a sheet of an Excel file, the first where none is named."""
+    import pandas
+
+    from topicfold.corpus.tables import sheet_place
+
+    with pandas.ExcelFile(path) as book:
+        titles = [str(title) for title in book.sheet_names]
+        place = sheet_place(path, titles, wanted)
+        if wanted is None and len(titles) > 1:
+            others = ", ".join(map(repr, titles[1:]))
+            tell("note", f"{path}: sheet {titles[0]!r}; it also has {others} (--sheet)")
+        return book.parse(place)
+
+
+def _separated(text: str, mark: str | None) -> Any:
+    """Return the table of a CSV file, also as a spreadsheet in Europe writes it."""
+    import pandas
+
+    from topicfold.corpus.tables import DELIMITERS
+    from topicfold.known import numbers_in
+
+    head = next((line for line in text.split("\n") if line.strip()), "")
+    mark = mark or next((mark for mark in DELIMITERS if mark in head), ",")
+    frame = pandas.read_csv(io.StringIO(text), sep=mark)
+    for name in frame.columns:
+        if not pandas.api.types.is_numeric_dtype(frame[name]):
+            numbers = numbers_in(frame[name].fillna("").astype(str).tolist())
+            if numbers is not None and frame[name].notna().any():
+                frame[name] = numbers
+    return frame
 
 
 def _in_order(frame: Any, column: str | None, saved: ModelFolder, path: Path) -> Any:

@@ -48,7 +48,7 @@ class _Flags(Flags):
         None,
         "--topics -k",
         min=1,
-        show_default="chosen by the agreement of two fits to a sample",
+        show_default="the number on which two fits to a sample agree best",
     )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
@@ -58,17 +58,17 @@ class _Flags(Flags):
         "Write DIR/report.html as well.",
         None,
         "--report/--no-report",
-        show_default="where the model has topics",
+        show_default="if the model has topics",
     )
     embeddings: str | None = flags.EMBEDDINGS
     about: Path | None = flag(
-        "File of what topics should be about, a line per topic: its name, or a name, a "
-        "colon and a description. Needs --about-embeddings and --embeddings.",
+        "File that says what the topics should be about. Each line is a name, or a "
+        "name, a colon and a description. Needs --about-embeddings and --embeddings.",
         metavar="FILE",
     )
     about_embeddings: Path | None = flag(
-        "Vectors of the lines of --about, a row each, by the encoder of --embeddings: "
-        "FILE.npy.",
+        "Vectors of the lines of --about, one row per line, from the same encoder as "
+        "--embeddings: FILE.npy.",
         metavar="FILE",
     )
     keep_documents: bool = flag(
@@ -83,26 +83,29 @@ class ModelFlags(Flags):
 
     max_iter: int | None = _fit("Largest number of iterations.", min=1)
     tol: float | None = _fit("Relative change that ends the fit.", min=0)
-    algorithm: str | None = _fit("For lda: cvb0 or variational.")
+    algorithm: str | None = _fit("Algorithm of lda: cvb0 or variational.")
     device: str = _fit("Where to compute: cpu or cuda.", "cpu")
     seeds: Path | None = _fit(
-        "File of seed words for guided topics: one topic per line, its name, a colon "
-        "and a few words, such as space: orbit, launch, moon; or JSON. The model is "
-        "then seeded.",
+        "File of seed words, as JSON or with one topic per line: its name, a colon and "
+        "a few words, such as space: orbit, launch, moon. Fits the model seeded.",
         metavar="FILE",
     )
     use_labels: bool | None = _fit(
         "Learn from labels too: graph models join documents of one class.",
         None,
         "--use-labels/--no-labels",
-        show_default="where the model needs them",
+        show_default="if the model needs them",
     )
     neighbors: int | None = _graph("Neighbours per document.", min=1)
-    similarity: str | None = _graph("cosine, intersection or kl.")
-    weight: float | None = _graph("Strength of the graph.", min=0)
+    similarity: str | None = _graph(
+        "Similarity of documents: cosine, intersection or kl."
+    )
+    weight: float | None = _graph(
+        "How strongly the graph pulls documents together.", min=0
+    )
     graph: Path | None = _graph(
-        "Links instead of neighbours: two document numbers per line, from 0, and a "
-        "weight if you like.",
+        "File of links to use instead of neighbours: on each line the numbers of two "
+        "documents, counted from 0, and optionally a weight.",
         metavar="FILE",
     )
 
@@ -192,7 +195,11 @@ def fit(
     columns = sides.columns()
     keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
     corpus, text = inputs.read_corpus(
-        source, options, extra=columns, keep=keep, quiet=quiet
+        *(source, options),
+        extra=columns,
+        keep=keep,
+        embeddings=given.embeddings,
+        quiet=quiet,
     )
     if not quiet:
         show_corpus(corpus)
@@ -256,13 +263,13 @@ def _about(given: _Flags) -> dict[str, Any] | None:
         return None
     if given.about is None or given.about_embeddings is None:
         raise CommandError(
-            "--about has the names of topics, --about-embeddings a vector for each. "
-            "Give both."
+            "--about has the names of the topics, and --about-embeddings their "
+            "vectors. Give both."
         )
     if given.embeddings is None:
         raise CommandError(
-            "--about compares descriptions with documents by vectors. Give those of "
-            "the documents with --embeddings."
+            "--about compares the vectors of descriptions with those of documents. "
+            "Give the vectors of the documents with --embeddings."
         )
     names = read_about(given.about)
     vectors = read_vectors(
@@ -325,6 +332,11 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         raise CommandError(
             f"The model {entry.name} needs --{needed}: see topicfold fit --help."
         )
+    if entry.name == "structural" and not (sides.prevalence or sides.content):
+        raise CommandError(
+            "The model structural needs --prevalence or --content; without them it is "
+            "correlated."
+        )
     if entry.name == "seeded" and seeds is None:
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
 
@@ -335,7 +347,7 @@ def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
 
     size, reason = choose_size(model, X, n_jobs=jobs, least=least)
     if not quiet:
-        show_fact("Topics", f"{size}: {reason} (--topics for another number)")
+        show_fact("Topics", f"{size}: {reason} (--topics sets another number)")
     return reason
 
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Self, get_type_hints
 
 import typer
 
+from topicfold.cli.console import CommandError
+
 _STDIN = Path("/dev/stdin")
 
 
@@ -107,6 +109,12 @@ def listed(given: list[str] | None) -> list[str]:
     return [name for name in names if name]
 
 
+def check_picture(path: Path | None) -> None:
+    """Refuse a name of a picture, if there is one, whose end says no kind."""
+    if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise CommandError(f"--plot is {path}. Give a name with .png, .svg or .pdf.")
+
+
 def _named(source: str) -> str:
     """Return the name of the input, standard input's for ``-``."""
     return str(_STDIN) if source == "-" and _STDIN.exists() else source
@@ -125,19 +133,23 @@ InputArgument = Annotated[
     typer.Argument(
         metavar="INPUT",
         callback=_named,
-        help="Documents: file, folder or docs; - is standard input.",
+        help="Documents: a file, a folder or docs (the built-in corpus); - is "
+        "standard input.",
     ),
 ]
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of a saved model.")
 ]
 EMBEDDINGS = flag(
-    "Vectors of the documents, a row each: FILE.npy, or a column of a Parquet INPUT.",
+    "Vectors of the documents, one row per document: FILE.npy, or the name of a "
+    "column if INPUT is a Parquet file.",
     metavar="FILE",
 )
-FORCE = flag("Replace a model in DIR.", False)
+FORCE = flag("Replace the model in DIR, if there is one.", False)
 FORMAT = flag("Output format.", Format.table, "--format -f")
-JOBS = flag("Threads, -1 for all cores; the result does not depend on it.", -1)
-PLOT = flag("Picture: .png, .svg or .pdf.", metavar="FILE")
+JOBS = flag(
+    "Number of threads, -1 for all cores; the result is the same for any number.", -1
+)
+PLOT = flag("Picture to write: .png, .svg or .pdf.", metavar="FILE")
 QUIET = flag("Print only problems.", False, "--quiet -q")
-SEED = flag("Seed; the same seed gives the same result.", 0, min=0)
+SEED = flag("Random seed; the same seed gives the same result.", 0, min=0)

@@ -18,9 +18,9 @@ from topicfold.core.tables import printable
 class _Flags(Flags):
     json: bool = flag("Write JSON.", False)
     describe: bool = flag(
-        "Write a paragraph on methods for a paper, and BibTeX.", False
+        "Print a paragraph on methods for a paper, and BibTeX.", False
     )
-    log: bool = flag("Write the log of edits alone, for topicfold edit --apply.", False)
+    log: bool = flag("Print only the log of edits, for topicfold edit --apply.", False)
 
 
 @takes_flags()
@@ -66,9 +66,10 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
         line = _left_out_line(facts["text"].get("left_out"))
         if line:
             show_fact("Left out", line)
+    from topicfold.editing import edit_in_words
+
     for edit in facts["edits"]:
-        rest = [f"{k} {v}" for k, v in edit.items() if k != "action" and v != ""]
-        show_fact("Edit", ": ".join(filter(None, [edit["action"], ", ".join(rest)])))
+        show_fact("Edit", one_line(edit_in_words(edit)))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
 
 

@@ -41,13 +41,13 @@ class TextOptions(Flags):
         None,
         "--from",
         metavar="FORMAT",
-        show_default="what its name shows",
+        show_default="inferred from its name",
     )
     text: list[str] | None = _raw(
-        "Column with the text, or its number if the file has no names; dots reach "
-        "nested JSON fields (body.text); repeat it to join columns.",
+        "Column with the text, or its number if the file has no column names; use dots "
+        "for nested JSON fields (body.text); repeat the option to join columns.",
         metavar="COLUMN",
-        show_default="text, body, content …, below title if there is one",
+        show_default="text, body, content …, together with title if there is one",
     )
     label: str | None = _column("the class", "label, if there is one")
     id: str | None = _column("the name of a document", "id, if there is one")
@@ -66,18 +66,18 @@ class TextOptions(Flags):
         "Leave out lines that cannot be read, and report how many.", False
     )
     min_df: str | None = _words(
-        "Keep words in at least this many documents, or this share of them.",
+        "Keep words that are in at least this many documents, or this share of them.",
         metavar="N",
         show_default="2; docs: 3",
     )
     max_df: str | None = _words(
-        "Keep words in at most this many documents, or this share of them.",
+        "Keep words that are in at most this many documents, or this share of them.",
         metavar="N",
-        show_default="words in most documents are left out if all use them "
-        "about equally; docs: 0.3",
+        show_default="words in more than half of the documents are left out if all "
+        "documents use them about equally; docs: 0.3",
     )
     max_features: int | None = _words(
-        "Keep this many of the most frequent words.", min=1
+        "Keep only this many of the most frequent words.", min=1
     )
     stop_words: str | None = _words(
         "Words to leave out: a language (english, german, french …), none, or a file "
@@ -85,7 +85,8 @@ class TextOptions(Flags):
         show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(
-        "Numbers of words in a term: 2 for words and pairs, 2-3 for pairs and triples.",
+        "How many words a term may have: 2 for words and pairs, 2-3 for pairs "
+        "and triples.",
         metavar="N",
         show_default="1",
     )
@@ -95,12 +96,13 @@ class TextOptions(Flags):
         False,
     )
     stem: str | None = _words(
-        "Language whose stems are counted, such as english (needs snowballstemmer).",
+        "Count words with the same stem as one; give the language, such as "
+        "english (needs snowballstemmer).",
         metavar="LANGUAGE",
         show_default="none",
     )
     tokens: str | None = _words(
-        "How to split text: words; spaces, for text that is tokenised already; or your "
+        "How to split text: words; spaces, if the text is already tokenised; or your "
         "own function as MODULE:FUNCTION.",
         metavar="HOW",
         show_default="words",
@@ -243,11 +245,13 @@ def read_corpus(
     *,
     extra: Sequence[str] = (),
     keep: Sequence[str] = (),
+    embeddings: str | None = None,
     quiet: bool = False,
 ) -> tuple[Corpus | DiskCorpus, dict[str, Any] | None]:
     """Read the documents to fit, with extra columns; return also how text was cut.
 
-    `keep` are words that are counted wherever they occur.
+    `keep` are words that are counted wherever they occur. `embeddings` may be the name
+    of a column that is read elsewhere, so that it is not shown as one without use.
     """
     from topicfold.corpus.files import count_texts
     from topicfold.corpus.texts import read_texts
@@ -264,20 +268,26 @@ def read_corpus(
         found = read_texts(source, progress=progress, **how)
         corpus = count_texts(found, Path(source), **with_function(settings))
     if not quiet and found.columns:
-        show_fact("Columns", _columns_line(found.columns, found.times))
+        show_fact("Columns", _columns_line(found.columns, found.times, embeddings))
     found_out = {k: v for k, v in (corpus.text or {}).items() if k in FOUND}
     return corpus, settings | found_out
 
 
-def _columns_line(columns: Mapping[str, str], times: list[str] | None) -> str:
+def _columns_line(
+    columns: Mapping[str, str], times: list[str] | None, embeddings: str | None = None
+) -> str:
     """Return which columns were read, and from when to when the documents are."""
     shown = dict(columns)
     if "time" in shown:
         shown["time"] += _span_of(times)
     if "extra" in shown:
         shown["also"] = shown.pop("extra")
-    if "not used" in shown:
-        shown["not used"] = shown.pop("not used")  # last
+    left = shown.pop("not used", "").split(", ")
+    if embeddings in left:
+        shown["embeddings"] = embeddings
+        left.remove(embeddings)
+    if any(left):
+        shown["not used"] = ", ".join(left)  # last
     return "; ".join(f"{field}: {names}" for field, names in shown.items())
 
 
@@ -291,21 +301,30 @@ def _span_of(times: list[str] | None) -> str:
     first, last = known.min(), known.max()
     if when.dtype.kind == "f":
         first, last = f"{first:g}", f"{last:g}"
+    else:  # hours say nothing of a span of days
+        days = known.astype("datetime64[D]")
+        if known.dtype > days.dtype and days.max() > days.min():
+            first, last = days.min(), days.max()
     return f" ({first} to {last})"
 
 
 def read_in_memory(
-    source: str, options: TextOptions, *, quiet: bool = False
+    source: str,
+    options: TextOptions,
+    *,
+    embeddings: str | None = None,
+    quiet: bool = False,
 ) -> tuple[Corpus, dict[str, Any] | None]:
     """Read documents as `read_corpus` does; refuse those in blocks."""
     from topicfold.corpus import Corpus
 
-    found, text = read_corpus(source, options, quiet=quiet)
+    found, text = read_corpus(source, options, embeddings=embeddings, quiet=quiet)
     if isinstance(found, Corpus):
         return found, text
     raise CommandError(
-        f"{source} is kept in blocks, and this command needs all counts in memory. If "
-        f"they fit: topicfold convert {source} counts.npz, and give counts.npz."
+        f"{source} is kept in blocks, but this command needs all counts in memory. If "
+        f"they fit into memory, run topicfold convert {source} counts.npz and give "
+        "counts.npz instead."
     )
 
 
@@ -411,8 +430,8 @@ def fitted_folder(
     if documents and size > _MOST_TEXT:
         tell(
             "note",
-            f"{size / 1e6:,.0f} MB of texts are not saved with the model; name them "
-            "with --documents where a command needs them",
+            f"{size / 1e6:,.0f} MB of texts are not saved with the model, because they "
+            "are large; where a command needs them, give them with --documents",
         )
     if not documents or size > _MOST_TEXT:
         known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
@@ -473,8 +492,8 @@ def _cutting(text: Mapping[str, Any], given: str | None) -> dict[str, Any]:
     tokens = saved_options(text).get("tokens") or "words"
     if ":" in tokens and given != tokens:
         raise CommandError(
-            f"the model's texts were split by the function {tokens}. It is called only "
-            f"if you say so: add --tokens {tokens}."
+            f"the model's texts were split by the function {tokens}, which is called "
+            f"only with your permission: add --tokens {tokens}."
         )
     if given not in (None, tokens):
         raise CommandError(
@@ -502,7 +521,7 @@ def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None
         what = "of the model's words are missing"
         parts.append(f"{len(missing):,} {what} (such as {missing[0]!r})")
     if more:
-        what = "words are not the model's"
+        what = "words that the model does not have"
         parts.append(f"{len(more):,} {what} (such as {more[0]!r})")
     if not parts:
         pairs = enumerate(zip(words, own, strict=True))
@@ -512,8 +531,8 @@ def _check_vocabulary(words: list[str], saved: ModelFolder, source: str) -> None
             f"{word!r}, in the model {expected!r})"
         )
     raise CommandError(
-        f"the vocabulary of {source} is not the model's: {' and '.join(parts)}. Count "
-        "the documents with the model's vocabulary, or give raw text."
+        f"the vocabulary of {source} is not that of the model: {' and '.join(parts)}. "
+        "Count the documents with the model's vocabulary, or give raw text."
     )
 
 

@@ -32,14 +32,18 @@ BATCH = 10  # answers between two choices of documents
 SHOWN = 1000  # characters of a text
 _HEAD = ("id", "label")
 
-_File = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV file of answers.")]
+_File = Annotated[
+    Path, typer.Argument(metavar="LABELS", help="CSV file for the answers.")
+]
 
 
 class _Flags(Flags):
     classes: list[str] | None = flag(
-        "Names of the classes, if known; may be repeated.", metavar="A,B,…"
+        "Names of the classes, if you know them; may be repeated.", metavar="A,B,…"
     )
-    number: int = flag("Documents to ask about, at most.", 50, "--number -n", min=1)
+    number: int = flag(
+        "Largest number of documents to ask about.", 50, "--number -n", min=1
+    )
     seed: int = flags.SEED
     jobs: int = flags.JOBS
 

@@ -25,13 +25,15 @@ class Kind(StrEnum):
 
 
 class _Flags(Flags):
-    kind: Kind = flag("Words of topics, or topics of documents.", Kind.words)
+    kind: Kind = flag(
+        "What to ask about: words of topics, or topics of documents.", Kind.words
+    )
     items: int | None = flag(
-        "Questions to ask, at most.",
+        "Largest number of questions.",
         None,
         "--items -n",
         min=1,
-        show_default="10; on a sheet one per topic, or 40 documents",
+        show_default="10; on a sheet one per topic, or 40 for documents",
     )
     sheet: Path | None = flag(
         "Write the questions to a CSV file for raters, without the answers.",
@@ -68,7 +70,9 @@ def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
     from topicfold.persistence.model_folder import load_model_folder
 
     if given.sheet is not None and given.score:
-        raise CommandError("--sheet writes questions, --score reads them. Give one.")
+        raise CommandError(
+            "--sheet writes questions, and --score reads answers. Give one of them."
+        )
     data = load_model_folder(folder).topic_data()
     questions = _questions(data, given)
     if given.score:
@@ -114,8 +118,8 @@ def _questions(data: TopicData, given: _Flags) -> list[IntrusionItem]:
         questions = topic_intrusion(data, n_topics=shown, n_items=number, **more)
     if not questions:
         raise CommandError(
-            f"the model ({data.n_topics} topics, {data.n_terms} words) has no question "
-            "with an intruder: its topics are too few or too similar."
+            f"the model ({data.n_topics} topics, {data.n_terms} words) has too few "
+            "topics, or too similar ones, for a question with an intruder."
         )
     return questions
 
@@ -136,8 +140,10 @@ def _show_raters(
     raters = [read_intrusion_sheet(questions, file) for file in files]
     for file, answers in zip(files, raters, strict=True):
         own = score_intrusion(questions, answers)
-        found = f"{round(own.precision * own.n_answered)} of {own.n_answered} found"
-        show_fact(file.stem, found if own.n_answered else "no question was answered")
+        found = "no question was answered"
+        if own.n_answered:
+            found = f"{_found(own)} of {own.n_answered} found"
+        show_fact(file.stem, found)
     if len(raters) > 1:
         agreement = rater_agreement(questions, raters)
         show_fact("Agreement", f"kappa {agreement:.2f} between {len(raters)} raters")
@@ -154,7 +160,7 @@ def _show_question(
     what = "Which word does not belong?"
     if item.kind == "topic":
         name = str(item.subject) if data.doc_ids is None else data.doc_ids[item.subject]
-        what = f"Which topic does document {printable(name)} not have?"
+        what = f"Which topic is not in the document {printable(name)}?"
         if data.texts is not None:
             console.print(
                 Text(printable(" ".join(data.texts[item.subject].split())[:300]))
@@ -168,7 +174,7 @@ def _ask(n_choices: int) -> int | str:
     """Return the place of the answer from 0, ``"s"`` or ``"q"``; the end is q."""
     while True:
         try:
-            text = input(f"1 to {n_choices}, s, q: ").strip().lower()
+            text = input(f"1 to {n_choices}, s to skip, q to end: ").strip().lower()
         except EOFError:
             return "q"
         if text in ("s", "q"):
@@ -177,16 +183,19 @@ def _ask(n_choices: int) -> int | str:
             return int(text) - 1
 
 
+def _found(score: IntrusionScore) -> int:
+    return round(score.precision * score.n_answered)
+
+
 def _show_score(score: IntrusionScore, data: TopicData, kind: Kind) -> None:
     stdout_console().print()
     if not score.n_answered:
         show_fact("Score", "no question was answered")
         return
-    hits = round(score.precision * score.n_answered)
     show_fact(
         "Score",
-        f"{hits} of {score.n_answered} found ({score.precision:.0%}); guessing would "
-        f"find {score.chance:.0%}",
+        f"{_found(score)} of {score.n_answered} found ({score.precision:.0%}); "
+        f"guessing would find {score.chance:.0%}",
     )
     missed = sorted(topic for topic, share in score.by_subject.items() if share <= 0.5)
     if missed and kind is Kind.words:

@@ -40,7 +40,8 @@ class _Flags(Flags):
         show_default="MODEL/report.html",
     )
     documents: str | None = flag(
-        "The documents that the model was fitted on, to show their texts.",
+        "The documents that the model was fitted on; the report then shows their "
+        "texts.",
         metavar="INPUT",
     )
     against: Path | None = flag(
@@ -51,7 +52,9 @@ class _Flags(Flags):
     )
     title: str | None = flag("Title of the page.")
     max_documents: int = flag(
-        "Maximum number of documents; of more, a sample is shown.", 100_000, min=1
+        "Maximum number of documents; if there are more, a sample is shown.",
+        100_000,
+        min=1,
     )
     max_size: float = flag(
         "Maximum size in megabytes; texts are cut to fit.", 12.0, min=0.1
@@ -141,6 +144,8 @@ def check_report_file(file: Path) -> None:
 
     if file.is_dir():
         raise CommandError(f"{file} is a folder. Give the name of a file for --output.")
+    if file.suffix.lower() not in ("", ".html", ".htm"):
+        raise CommandError(f"{file} would be a page of HTML. Give a name with .html.")
     if file.is_file() and not is_report(file):
         raise CommandError(
             f"{file} exists and is not a report of topicfold. Choose another name."
@@ -216,8 +221,8 @@ def save_and_report(
     if folder != asked:
         tell(
             "warning",
-            f"another command has saved a model in {asked} in the meantime, so this "
-            f"one is in {folder}",
+            f"another command saved a model in {asked} in the meantime, so this model "
+            f"was saved in {folder}",
         )
     place = report_file(folder)
     replaced = place.is_file()
@@ -305,8 +310,8 @@ def _with_documents(
         fields["labels"] = [found.labels[row].strip() or None for row in rows]
     if not fields:
         raise CommandError(
-            f"{source} has no texts, and no labels or times that the model lacks. "
-            "Leave --documents out."
+            f"{source} has no texts, and its labels and times are already in the "
+            "model. Leave --documents out."
         )
     return dataclasses.replace(data, **fields)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Measure = StrEnum("Measure", ["cosine", "inner", "hellinger", "kl"])
 Lexical = StrEnum("Lexical", ["bm25", "tfidf"])
 _Query = Annotated[
-    str | None, typer.Argument(metavar="QUERY", help="Words to search for.")
+    str | None, typer.Argument(metavar="QUERY", help="Text or words to search for.")
 ]
 
 
@@ -37,29 +37,31 @@ class _Flags(Flags):
     like: str | None = flag(
         "Search for documents similar to this one: its id or row.", metavar="DOC"
     )
-    word: str | None = flag("Search for the meaning of a word.")
-    terms: bool = flag("With --word: list similar words instead.", False)
-    number: int = flag("Results to list.", 10, "--number -n", min=1)
+    word: str | None = flag("Search for documents by the meaning of a word.")
+    terms: bool = flag("With --word: list similar words instead of documents.", False)
+    number: int = flag("Number of results.", 10, "--number -n", min=1)
     mix: float | None = flag(
-        "Weight of shared words: 0 is by meaning alone, 1 by words alone.",
+        "Weight of shared words: 0 compares only by meaning, 1 only by words.",
         min=0,
         max=1,
-        show_default="0.5 where the words of the documents are known",
+        show_default="0.5 if the words of the documents are known",
     )
     lexical: Lexical | None = flag("Score of shared words.", show_default="bm25")
     measure: Measure | None = flag(
-        "How to compare.", show_default="cosine for lsi, else hellinger"
+        "How to compare vectors.", show_default="cosine for lsi, otherwise hellinger"
     )
     documents: str | None = flag(
-        "Search these documents; they are read as by fit.", metavar="INPUT"
+        "Search these documents instead of those of the model; they are read as "
+        "in fit.",
+        metavar="INPUT",
     )
     embeddings: str | None = flag(
         "Vectors of --documents: FILE.npy, or a column of a Parquet file.",
         metavar="FILE",
     )
     query_embeddings: Path | None = flag(
-        "Vector of QUERY, by the encoder of the documents' vectors: FILE.npy of one "
-        "row.",
+        "Vector of QUERY, from the same encoder as the documents' vectors: FILE.npy "
+        "with one row.",
         metavar="FILE",
     )
     format: Format = flags.FORMAT
@@ -109,14 +111,21 @@ def search(
     if terms and word is None:
         raise CommandError("--terms lists words similar to a word. Give --word too.")
     if terms and mix:
-        raise CommandError("--mix applies to documents, not to --terms. Leave it out.")
+        raise CommandError(
+            "--mix is for searches for documents, not for --terms. Leave it out."
+        )
     if given.lexical is not None and mix == 0:
-        raise CommandError("--lexical applies to --mix. Give --mix, such as 0.3.")
+        raise CommandError(
+            "--lexical is only used with --mix. Give --mix, such as 0.3."
+        )
     if given.topic is not None and mix:
-        raise CommandError("a topic has no words to mix in. Leave out --mix.")
+        raise CommandError(
+            "--mix compares the words of a query, and --topic has no query. Leave "
+            "--mix out."
+        )
     inputs.refuse_unused(options, "--documents", given.documents)
     if given.embeddings is not None and given.documents is None:
-        raise CommandError("--embeddings are those of --documents. Give both.")
+        raise CommandError("--embeddings are the vectors of --documents. Give both.")
     if given.query_embeddings is not None and query is None:
         raise CommandError("--query-embeddings is the vector of QUERY. Give both.")
     wanted = 0.0 if terms or given.topic is not None else mix
@@ -161,15 +170,15 @@ def _open_index(
         if wrong:
             raise CommandError(
                 f"{folder} holds an index with its own settings; {' and '.join(wrong)} "
-                "applies to a new one. Leave it out, or give --documents."
+                "only applies to a new index. Leave it out, or give --documents."
             )
         return TopicIndex.load(folder, n_jobs=-1), None
     saved = load_model_folder(folder)
     with_words = saved.counts is not None or documents is not None
     if mix and not with_words:
         raise CommandError(
-            "--mix needs the words of the documents, which the model does not keep. "
-            "Give them with --documents."
+            "--mix needs the words of the documents, which were not saved with the "
+            "model. Give the documents with --documents."
         )
     index = index_of(
         saved,
@@ -183,7 +192,8 @@ def _open_index(
         return index.add(counts, ids=new.ids, texts=new.texts, embeddings=rows), new
     if not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
-            f"the model in {folder} keeps no documents. Give some with --documents."
+            f"the model in {folder} was saved without documents. Give some with "
+            "--documents."
         )
     return with_documents(index, saved), saved
 

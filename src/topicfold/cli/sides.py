@@ -32,7 +32,7 @@ class SideOptions(Flags):
     """Flags that name columns and files with more than words; none by default."""
 
     authors: str | None = _column(
-        f"Column with the authors, separated by {BETWEEN!r} if several."
+        f"Column with the authors; several are separated by {BETWEEN!r} if several."
     )
     response: str | None = _column(
         "Column that the topics should predict: numbers or classes."
@@ -40,27 +40,30 @@ class SideOptions(Flags):
     response_kind: str | None = _side(
         "What the response is: real, classes or counts.",
         metavar="KIND",
-        show_default="real if all are numbers, else classes",
+        show_default="real if all are numbers, otherwise classes",
     )
     features: list[str] | None = _column(
         "Column with a feature that predicts topics; may be repeated."
     )
     prevalence: list[str] | None = _column(
-        "Column with a covariate of topic shares (structural topic model), which may "
-        "be repeated, or a formula: '~ party * s(day)'."
+        "Column with a covariate of topic shares (structural topic model); may be "
+        "repeated. Or a formula: '~ party * s(day)'."
     )
     content: str | None = _column(
         "Column with groups that use different words for the same topics."
     )
     label_topics: bool = _side(
-        "One topic per label, and one that all documents share if it helps.", False
+        "Learn one topic per label, and one that all documents share if it "
+        "improves the model.",
+        False,
     )
     links: Path | None = _side(
-        "File of links: two document numbers per line, from 0.", metavar="FILE"
+        "File of links: on each line the numbers of two documents, counted from 0.",
+        metavar="FILE",
     )
     language: list[str] | None = _column(
-        "Column with the text in another language, or with tags, which has words of "
-        "its own; may be repeated. COLUMN=german leaves out the stop words of a "
+        "Column with the text in another language, or with tags; it gets its own "
+        "vocabulary; may be repeated. COLUMN=german leaves out the stop words of that "
         "language."
     )
 
@@ -187,8 +190,8 @@ def check_languages(sides: SideOptions, saved: Any) -> None:
             )
         if words is not None:
             raise CommandError(
-                f"--language {name}={words}: the stop words are those of the fit. "
-                "Give the column alone."
+                f"--language {name}={words}: the stop words were chosen in the fit. "
+                "Give only the column."
             )
 
 
@@ -211,7 +214,7 @@ def _columns_of(corpus: Any, names: Sequence[str]) -> Mapping[str, list[str]]:
     missing = [name for name in names if name not in extra]
     if missing:
         raise CommandError(
-            f"the documents have no column {missing[0]!r}: counts have no columns. "
+            f"the documents have no column {missing[0]!r}, because they are counts. "
             "Give a table with a column of texts."
         )
     return extra
@@ -224,6 +227,8 @@ def file_text(path: Path) -> str:
     """
     from topicfold.corpus.lines import read_whole
 
+    if not path.exists():
+        raise CommandError(f"there is no file {path}.")
     try:
         text, guessed = read_whole(path)
     except DataError as error:
@@ -252,8 +257,8 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
 
     if not path.is_file():
         raise CommandError(
-            f"there is no file {path}. {flag} names a file of links: two document "
-            "numbers per line, from 0, and a weight if you like."
+            f"there is no file {path}. {flag} names a file of links: on each line the "
+            "numbers of two documents, counted from 0, and optionally a weight."
         )
     links = links_of(file_text(path), path)
     if not len(links):
@@ -270,28 +275,36 @@ def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
     """
     if name is None:
         return None
-    import numpy as np
 
     path = Path(name)
     own_file = path.suffix.lower() == ".npy"
     if not own_file and Path(source).suffix.lower() != ".parquet":
         raise CommandError(
-            f"--embeddings {name}: give a file of NumPy, FILE.npy, with a row per "
-            "document, or the name of a column where INPUT is a Parquet file."
+            f"--embeddings {name}: give a NumPy file, FILE.npy, with a row per "
+            "document, or the name of a column if INPUT is a Parquet file."
         )
     if own_file:
         return read_vectors(name, n_documents, "--embeddings", "document")
     try:
         from pyarrow.parquet import read_table
 
-        found = np.array(read_table(source, columns=[name])[name].to_pylist())
-    except (OSError, ValueError, KeyError) as error:
+        rows = read_table(source, columns=[name])[name].to_pylist()
+        sizes = [None if row is None else len(row) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         why = f" ({error})" if isinstance(error, OSError) else ""
         raise CommandError(
             f"--embeddings {name} cannot be read{why}. Name a column of {source} with "
             "a list of numbers per document."
         ) from error
-    return _checked(found, n_documents, f"--embeddings {name}")
+    usual = next((size for size in sizes if size), None)
+    for row, size in enumerate(sizes):
+        if size is None or size != usual:
+            has = "no vector" if not size else f"{size} numbers, others have {usual}"
+            raise CommandError(
+                f"--embeddings {name}: row {row} of {source} has {has}. Encode its "
+                f"text, or write {usual or 'the'} zeros where nothing is known."
+            )
+    return _checked(rows, n_documents, f"--embeddings {name}")
 
 
 def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
@@ -309,6 +322,8 @@ def read_vectors(name: str, n_rows: int, flag: str, what: str) -> Any:
             f"{flag} {name} cannot be read{why}. Write the vectors with numpy.save, a "
             f"row per {what}."
         ) from error
+    if n_rows == 1 and found.ndim == 1:  # what an encoder makes of one text
+        found = found[None]
     return _checked(found, n_rows, f"{flag} {name}", what)
 
 

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 class _Flags(Flags):
     words: int = flag("Words per topic.", 10, "--words -n", min=1)
     relevance: float = flag(
-        "1: most probable words; smaller: words that other topics do not have.",
+        "1 shows the most probable words, smaller values show words that other "
+        "topics do not have.",
         0.6,
         min=0,
         max=1,
     )
     format: Format = flags.FORMAT
     coherence: str | None = flag(
-        "Add the NPMI coherence of the most probable words in these documents.",
+        "Add the coherence (NPMI) of each topic's most probable words in these "
+        "documents.",
         metavar="INPUT",
     )
 
@@ -63,8 +65,9 @@ def topics(
     if saved.vocabulary is None:
         tell(
             "note",
-            "the model was saved without its words, so w0, w1, … are the numbers of "
-            "columns. In Python: model.save(folder, vocabulary=words)",
+            "the model was saved without its words, so columns are shown by their "
+            "numbers: w0, w1, … To save the words, in Python: model.save(folder, "
+            "vocabulary=words)",
         )
     scores = None
     if coherence is not None:

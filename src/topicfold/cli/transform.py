@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import CommandError
+from topicfold.cli.console import CommandError, tell
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.sides import (
     SideOptions,
@@ -27,8 +27,8 @@ _SUFFIXES = (".csv", ".parquet", ".npz")
 
 class _Flags(Flags):
     output: str = flag(
-        "File ending in .csv, .parquet or .npz (arrays ids and doc_topics); - prints "
-        "CSV.",
+        "File to write, ending in .csv, .parquet or .npz (arrays ids and doc_topics); "
+        "- prints CSV.",
         STDOUT,
         "--output -o",
         metavar="FILE",
@@ -91,14 +91,23 @@ def transform(
     strange = [f"--{name}" for name in known if name not in taken]
     if strange:
         raise CommandError(
-            f"{folder} was fitted without {', '.join(strange)}. Leave it out here too."
+            f"the model in {folder} was fitted without {', '.join(strange)}. "
+            "Leave it out here too."
         )
     if given.embeddings is not None:
         if not any(hasattr(saved.model, n) for n in ("sharing_", "embeddings_")):
             raise CommandError(
-                f"{folder} was fitted without --embeddings. Leave it out here too."
+                f"the model in {folder} was fitted without --embeddings. Leave it "
+                "out here too."
             )
         known["embeddings"] = read_embeddings(given.embeddings, source, counts.shape[0])
+    unused = [f"--{name}" for name in _of_new_documents(saved.model) - {*known}]
+    if unused:
+        tell(
+            "note",
+            f"the fit had {' and '.join(sorted(unused))}. Give it here too to use "
+            "what is known of new documents; without, they are taken as the mean ones.",
+        )
     mixtures = saved.model.transform(counts, **known)
     names = found.ids or [str(row) for row in range(len(mixtures))]
     columns = topic_columns(
@@ -109,6 +118,16 @@ def transform(
         _write_csv(sys.stdout, *table)
     else:
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
+
+
+def _of_new_documents(model: Any) -> set[str]:
+    """Return what the fit learned from that new documents may have, too."""
+    names = {side.keyword for side in getattr(model, "sides_", ()) if side.known_later}
+    if len(getattr(model, "prevalence_names_", ())) > 1:
+        names.add("prevalence")
+    if getattr(model, "content_groups_", ()):
+        names.add("content")
+    return names & {"prevalence", "content", "features"}
 
 
 def _read(
@@ -126,7 +145,10 @@ def _read(
         )
     if kind in ("files", "lines"):
         if len(extra) > 1 or options.text:
-            raise CommandError(f"{source} has no columns: name one --language alone.")
+            raise CommandError(
+                f"{source} has no columns, so its texts are in one language. Give "
+                "--language only once."
+            )
         counts, found = inputs.count_new_documents(source, saved, options, words=False)
         found = found._replace(extra={wanted[0]: found.texts})
     else:

@@ -17,15 +17,19 @@ class _Flags(Flags):
         None,
         "--output -o",
         metavar="DIR",
-        show_default="the model's own",
+        show_default="the folder of the model",
     )
     refit: bool = flag(
-        "Learn all documents again, from the topics as they are; edits may be undone.",
+        "Learn from all documents again, starting from the present topics; edits "
+        "may be undone.",
         False,
     )
     embeddings: str | None = flags.EMBEDDINGS
     new_topics: int = flag(
-        "Topics to learn from the new documents, beside those that there are.", 0, min=0
+        "Number of topics to learn from the new documents, in addition to the "
+        "old ones.",
+        0,
+        min=0,
     )
     force: bool = flags.FORCE
     quiet: bool = flags.QUIET
@@ -72,11 +76,11 @@ def update(
     saved = load_model_folder(folder)
     if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
-            f"the model in {folder} was saved without its documents, so it cannot go "
-            "on learning. Fit it again: topicfold fit keeps them."
+            f"the model in {folder} was saved without its documents, so it cannot "
+            "learn from more. Fit it again; topicfold fit saves the documents."
         )
     with_words = learns(saved.model) and saved.texts is not None
-    unknown = "and are ignored; to learn them, fit the model again"
+    unknown = "and are ignored; fit the model again to learn these words"
     counts, found = inputs.count_new_documents(
         source, saved, options, unknown="yet" if with_words else unknown
     )

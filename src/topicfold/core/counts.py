@@ -335,9 +335,9 @@ def check_range(X: sparse.csr_matrix, name: str = "X", threads: int = 1) -> None
             row = int(np.searchsorted(X.indptr, wrong, side="right")) - 1
             raise DataError(
                 f"{name} has the value {X.data[wrong]:.3g} (row {row}, column "
-                f"{X.indices[wrong]}), but models compute with counts or weights from "
-                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale the values, so "
-                "that the largest is 1."
+                f"{X.indices[wrong]}), but the models accept counts and weights from "
+                f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}. Scale the values, so that "
+                "the largest is 1."
             )
 
 
@@ -422,7 +422,7 @@ def check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
 
 
 # A prior that was learned, or what else is known of a document, may say more.
-_WITHOUT_WORDS = "topic mixture expected without words, uniform in most models"
+_WITHOUT_WORDS = "mixture that is expected without words (uniform in most models)"
 
 
 def warn_empty(X: sparse.csr_matrix) -> None:
@@ -430,13 +430,13 @@ def warn_empty(X: sparse.csr_matrix) -> None:
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
-            told_empty(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
+            empty_sentence(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
             EmptyDocumentWarning,
             stacklevel=level_of_caller(),
         )
 
 
-def told_empty(empty: Sequence[int], n_documents: int, instead: str) -> str:
+def empty_sentence(empty: Sequence[int], n_documents: int, instead: str) -> str:
     """Return the sentence about documents that have no word, and what they get."""
     if len(empty) == 1:
         told = f"has no word (row {empty[0]}); it gets"

@@ -112,9 +112,7 @@ class _CompileNotice(event.Listener):
         module = getattr(event.data.get("dispatcher"), "__module__", "")
         if not self.said and str(module).startswith("topicfold"):
             _CompileNotice.said = True
-            _logger.warning(
-                "Compiling; this takes a few seconds the first time a command needs it."
-            )
+            _logger.warning("Compiling; this takes a few seconds the first time.")
 
     def on_end(self, event: Any) -> None:
         """Nothing to do when a compilation ends."""

@@ -119,10 +119,10 @@ def warn_of_a_lost_class(labels: list[Any], known: list[Any], name: str) -> None
     if n_minus < 2 or len(classes) < 2 or not (as_common or classes[0] < 0):
         return
     warnings.warn(
-        f"The label -1 means unknown, but it looks like a class of {name}: "
-        f"{n_minus:,} documents have it, and {counts.min():,} to {counts.max():,} each "
-        "of the other labels. They count as unlabelled. If -1 is a class, give names "
-        "or count from 0; if they are unlabelled, write None instead of -1.",
+        f"The label -1 means unknown, but it looks like a class of {name}: {n_minus:,} "
+        f"documents have it, and {counts.min():,} to {counts.max():,} each of the "
+        "other labels. They are taken as unlabelled. If -1 is a class, use names or "
+        "count from 0; if they are unlabelled, write None instead of -1.",
         DataWarning,
         stacklevel=level_of_caller(),
     )

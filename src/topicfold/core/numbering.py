@@ -55,7 +55,10 @@ def fitted_size(edits: Iterable[Mapping[str, Any]], n_topics: int) -> int:
 def no_topic(topic: int, numbers: Sequence[int]) -> str:
     """Return why a number is that of no topic."""
     if 0 <= topic < numbers[-1]:
-        return f"Topic {topic} is gone: it was merged into another one, or dropped."
+        return (
+            f"Topic {topic} no longer exists: it was merged into another one, or "
+            "dropped."
+        )
     last = f"; the last topic is {numbers[-1]}"
     if len(numbers) == numbers[-1] + 1:
         last = f"; topics are 0 to {numbers[-1]}"

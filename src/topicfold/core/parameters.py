@@ -14,14 +14,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from inspect import Parameter
 from numbers import Integral, Real
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin
 
 from sklearn.utils._param_validation import Interval
 
@@ -54,6 +47,15 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     if not whole(least).is_satisfied_by(value):
         raise DataError(f"{name}={value!r} must be a whole number, {least} or more.")
     return int(value)
+
+
+def topic_number(topic: Any, n_topics: int) -> int:
+    """Return an argument that must be the number of a topic."""
+    if not whole(0).is_satisfied_by(topic) or topic >= n_topics:
+        raise DataError(
+            f"there is no topic {topic!r}. Give a number, 0 to {n_topics - 1}."
+        )
+    return int(topic)
 
 
 def missing(self: Any, name: str) -> Any:
@@ -90,7 +92,7 @@ class DeclaredParameters:
     entries in the docstring: it describes only what it adds or changes. Of parameters
     that are those of a step or a side, the `_part`, constraints and descriptions are
     taken from there. So does a method; what bases say of its parameters, or else
-    `transform`, is added. A fitted attribute that is missing is told in a sentence.
+    `transform` or `fit`, is added. A sentence says which fitted attribute is missing.
     """
 
     if not TYPE_CHECKING:
@@ -205,11 +207,11 @@ def _complete_docstring(cls: Any) -> None:
 
 
 def _complete_method(cls: type, name: str, method: Any) -> None:
-    """Add what bases, or else `transform`, say of a method's parameters."""
+    """Add what bases, or else `transform` or `fit`, say of a method's parameters."""
     doc = inspect.cleandoc(method.__doc__ or "")
     told: dict[str, str] = {}
     bases = [b for b in reversed(cls.__mro__) if issubclass(b, DeclaredParameters)]
-    for source in ("transform", name):
+    for source in ("fit", "transform", name):
         for base in bases:
             text = getattr(vars(base).get(source), "__doc__", None)
             told |= _entries(text or "", "Parameters")

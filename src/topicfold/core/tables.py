@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -32,6 +32,19 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed("abcd", 2)
+    'a, b and 2 more'
+    """
+    shown = [str(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
 # Columns of a plain table are not made narrower than this, and no less of the last one
 # is shown beside them; where there is no room it goes below its row.
 _LEAST_WIDTH = 12
@@ -46,7 +59,7 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
     A last column of text that has no room is put below its row. Of numbers, as many
     columns are shown as there is room for, or rows as columns where more of them fit; a
     last line says how many are not. With `narrow`, columns of text are cut before
-    columns of numbers are left out.
+    columns of numbers are left out; so they are without, if all numbers fit then.
 
     Examples
     --------
@@ -67,8 +80,11 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
         for name in names
     ]
     numbers = [all(isinstance(r[n], int | float | None) for r in rows) for n in names]
-    if narrow:
-        columns = _narrowed(columns, numbers, width)
+    cut = _narrowed(columns, numbers, width)
+    # Rows of one text and numbers may do better as columns.
+    texts_and_numbers = numbers[-1] and not all(numbers[1:])
+    if narrow or (texts_and_numbers and _total(cut) <= width):
+        columns = cut
     if _total(columns) <= width:
         return "\n".join(_lines(columns, numbers))
     if all(numbers[1:]):
@@ -83,8 +99,8 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
     before = _narrowed(columns[:-1], numbers, width)
     room = width - _total(before) - 2
     if room >= _LEAST_SHARE * max(map(len, last)):
-        cut = [cell if len(cell) <= room else f"{cell[: room - 2]} …" for cell in last]
-        return "\n".join(_lines([*before, cut], numbers))
+        short = [c if len(c) <= room else f"{c[: room - 2]} …" for c in last]
+        return "\n".join(_lines([*before, short], numbers))
     head, *lines = _lines(before, numbers)
     below = (_wrapped(cell, width) for cell in last[1:])
     return "\n".join(

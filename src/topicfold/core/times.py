@@ -46,7 +46,14 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     except ValueError:
         return _parse_dates(texts)
     # In the finest unit that occurs; a missing time has none of its own.
-    return np.array([text or "NaT" for text in plain], dtype=known.dtype)
+    found = np.array([text or "NaT" for text in plain], dtype=known.dtype)
+    days = found.astype("datetime64[D]")
+    # Spreadsheets and data frames write days as midnights.
+    midnights = (
+        known.dtype > np.dtype("datetime64[D]")
+        and not ((found != days) & ~np.isnat(found)).any()
+    )
+    return days if midnights else found
 
 
 def _parse_dates(texts: list[str]) -> NDArray[Any] | None:

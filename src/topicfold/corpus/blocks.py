@@ -25,12 +25,7 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 from topicfold.core.counts import check_counts, check_range, checked_csr
-from topicfold.corpus.block_corpus import (
-    INDEX,
-    BlockCorpus,
-    Rows,
-    clean_block,
-)
+from topicfold.corpus.block_corpus import INDEX, BlockCorpus, Rows, clean_block
 from topicfold.corpus.files import is_block_folder
 from topicfold.corpus.lines import DAMAGE, check_size, load_counts
 from topicfold.corpus.tally import Tally
@@ -101,7 +96,7 @@ class BlockWriter:
     def append(self, block: Any) -> None:
         """Write one block: a CSR matrix with at least one document."""
         if self._closed:
-            raise DataError("The writer is closed; make another for another folder.")
+            raise DataError("The writer is closed. Make a new one for a new folder.")
         number = len(self._checksums)
         block = clean_block(block, f"block {number}", self.n_terms, self.dtype)
         file = self.draft / _block_name(number)
@@ -134,7 +129,8 @@ class BlockWriter:
             raise DataError(f"No block with terms was written to {self.path}.")
         if vocabulary is not None and len(vocabulary) != width:
             raise DataError(
-                f"vocabulary has {len(vocabulary)} words for {width} columns."
+                f"vocabulary has {len(vocabulary)} words for {width} columns. "
+                "Give one word per column."
             )
         for name, content in (beside or {}).items():
             (self.draft / name).write_bytes(content)

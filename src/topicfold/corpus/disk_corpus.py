@@ -113,7 +113,7 @@ def vectorize_file(
     reading = taken(options, ("format", *READING_OPTIONS))
     if reading.get("extra"):
         raise DataError(
-            "blocks on disk keep no extra columns. Read them with "
+            "blocks on disk cannot keep extra columns. Read the columns with "
             "read_texts(..., extra=...) instead."
         )
     known = Known(place, own_ids=reading.get("id") is not None)
@@ -162,8 +162,8 @@ def _stream_counts(
     texts, cutting = with_language(texts, cutting)
     if cutting.pop("phrases", False):
         raise DataError(
-            "phrases=True keeps the words of all texts in memory, so it cannot count "
-            "into blocks on disk. Use ngram_range=(1, 2) there."
+            "phrases=True keeps the words of all texts in memory, so it does not work "
+            "with blocks on disk. Use ngram_range=(1, 2) instead."
         )
     counter = WordCounter(keep=bounds.keep, **cutting)
     files: list[Path] = []

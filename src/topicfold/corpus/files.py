@@ -207,8 +207,8 @@ def links_of(text: str, file: Path) -> NDArray[np.float64]:
             whole = False
         if not whole or "_" in line or not all(0 <= x < np.inf for x in rows[-1]):
             raise DataError(
-                f"{file}, line {number}: {line.strip()[:80]!r} is not a link. Give two "
-                "document numbers, from 0, and a weight if you like."
+                f"{file}, line {number}: {line.strip()[:80]!r} is not a link. Give the "
+                "numbers of two documents, counted from 0, and optionally a weight."
             )
     if len({len(row) for row in rows}) > 1 or (rows and len(rows[0]) > 3):
         raise DataError(f"{file}: give every link a weight, or none of them.")
@@ -365,7 +365,10 @@ def write(
             "words, so there is nothing to write."
         )
     if place.suffix.lower() == ".zst" or (kind == "npz" and place.suffix == ".gz"):
-        raise DataError(f"{place} cannot be compressed like that. Change its suffix.")
+        raise DataError(
+            f"{place} names a compression that this format does not have. Change the "
+            "suffix."
+        )
     check_free(place, replace=replace)
     if kind == FOLDER:
         return save_folder(corpus, place, replace=replace)
@@ -397,7 +400,7 @@ def format_of(path: Path, *, written: bool = False) -> str:
         if path.suffix == "":
             return FOLDER
         raise DataError(
-            f"{path.name!r} does not show the format to write. Say which with "
+            f"{path.name!r} does not tell which format to write. Name it with "
             f"format=...: one of {', '.join(WRITTEN)}."
         )
     return text_format(path)
@@ -434,7 +437,7 @@ def check_format(kind: str, known: tuple[str, ...]) -> None:
     near = difflib.get_close_matches(kind, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise DataError(
-        f"format={kind!r} is not known here.{hint} Give one of {', '.join(known)}."
+        f"the format {kind!r} is not known here.{hint} Give one of {', '.join(known)}."
     )
 
 
@@ -519,7 +522,7 @@ def _write_together(path: Path, kind: str, corpus: Corpus) -> None:
         if isinstance(error, UnicodeEncodeError):
             raise DataError(
                 f"{path} cannot be written: {error.object[error.start]!r} is half of a "
-                "character, which UTF-8 cannot encode. Remove it."
+                "surrogate pair, which UTF-8 cannot encode. Remove it."
             ) from error
         if isinstance(error, OSError):
             raise not_written(path, error) from error

@@ -92,7 +92,9 @@ def matrix_of(
     check_size(shape, len(values), str(path))
     values = smallest_type(values)
     if values.dtype.kind == "i" and float(values.sum(dtype=np.float64)) >= 2.0**62:
-        raise DataError(f"{path} has counts too large to add up. Is a number wrong?")
+        raise DataError(
+            f"{path} has counts that are too large to add up. Is a number wrong?"
+        )
     matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape)
     found = bad_values(matrix)
     if found:
@@ -120,7 +122,7 @@ def whole_counts(corpus: Corpus, title: str) -> Any:
     odd = (counts.data != np.rint(counts.data)) | (counts.data >= 2**53)
     if odd.any():
         raise DataError(
-            f"{title} holds whole counts only, and {counts.data[odd.argmax()]:g} is "
+            f"{title} can only hold whole counts, and {counts.data[odd.argmax()]:g} is "
             "not one. Write mm, svmlight or npz instead."
         )
     return counts.astype(np.int64)
@@ -228,8 +230,8 @@ def side_bytes(lines: Sequence[str], name: str) -> bytes:
         raw = "".join(f"{line}\n" for line in lines).encode("utf-8")
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{name} has {error.object[error.start]!r}, half of a character, which "
-            "UTF-8 cannot encode. Remove it."
+            f"{name} has {error.object[error.start]!r}, half of a surrogate pair, "
+            "which UTF-8 cannot encode. Remove it."
         ) from error
     # One mark is taken off when read: a word that begins with it needs another.
     return codecs.BOM_UTF8 + raw if raw.startswith(codecs.BOM_UTF8) else raw
@@ -498,9 +500,9 @@ def read_mm(path: Path) -> Parts:
         fine = " ".join(kind).strip() == _BANNER.lower() and symmetry == "general"
         if not fine or field not in _VALUES:
             raise DataError(
-                f"{path}, line 1: {banner[:60]!r} does not begin a matrix that is read "
-                f"here. It must be '{_BANNER} integer general' (or real, or pattern); "
-                "write others again with scipy.io.mmwrite(file, csr_matrix(X))."
+                f"{path}, line 1: {banner[:60]!r} is not a header that topicfold can "
+                f"read. It must be '{_BANNER} integer general' (or real, or pattern); "
+                "convert other files with scipy.io.mmwrite(file, csr_matrix(X))."
             )
         text = head.line(comments=True)
         sizes = [_whole(part) for part in text.split()]

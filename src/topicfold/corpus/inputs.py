@@ -92,7 +92,7 @@ def as_documents(
     if is_anndata(X):
         if "text" in named:
             raise DataError(
-                "an AnnData object has counts and no texts, so text cannot be named. "
+                "an AnnData object has counts and no texts, so text= has no meaning. "
                 "Leave it out; layer= chooses the counts."
             )
         return as_documents(from_anndata(X, **named))
@@ -418,8 +418,8 @@ def to_anndata(data: Any, topics: Any, *, key: str = "topics") -> None:
     words = getattr(record, "components_", getattr(record, "topics", None))
     if mixtures is None or words is None:
         raise DataError(
-            "topics are needed that were fitted and keep the mixtures of their "
-            f"documents. Got a {type(topics).__name__} instead."
+            "fitted topics are needed, with the mixtures of their documents. Got a "
+            f"{type(topics).__name__} instead."
         )
     shape = len(mixtures), np.shape(words)[1]
     if tuple(data.shape) != shape:

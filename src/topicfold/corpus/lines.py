@@ -50,7 +50,7 @@ MOST_PACKED = 200
 # An unpacked file that is larger goes to a temporary file.
 _MOST_IN_MEMORY = 256 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, the most that is read. Split it."
+TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, which is the limit. Split it."
 # The longer marks first: that of UTF-32 begins like that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -76,12 +76,14 @@ class BadLines:
         self.count = 0
         self.first = ""
 
-    def report(self, number: int | str, reason: str) -> None:
-        """Raise for a bad line, or note that it is left out."""
+    def report(self, number: int | str, reason: str, *, usual: bool = False) -> None:
+        """Raise for a bad line, or note that it is left out; if all are likely to be
+        as bad, leaving them out is no advice.
+        """
         if not self.skip:
+            advice = f" To leave such {self._units()} out: skip_bad_lines=True."
             raise DataError(
-                f"{self.path}, {self.unit} {number}: {reason} To leave such "
-                f"{self._units()} out: skip_bad_lines=True."
+                f"{self.path}, {self.unit} {number}: {reason}{'' if usual else advice}"
             )
         if not self.count:
             self.first = f"{self.unit} {number}: {reason}"

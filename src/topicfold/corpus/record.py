@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from topicfold.core.counts import check_counts
 from topicfold.core.tables import html_table
 from topicfold.corpus.tokens import AUTO, stop_word_list, words_of
-from topicfold.corpus.vectorizing import TEXT_OPTIONS, count_words, repeated
+from topicfold.corpus.vectorizing import (
+    TEXT_OPTIONS,
+    Counted,
+    count_words,
+    repeated,
+    vectorize,
+)
 from topicfold.exceptions import DataError
 
 SPLITS = ("train", "val", "test")
@@ -198,7 +204,11 @@ class Corpus(CountedDocuments):
         """
         given = {k: v for k, v in options.items() if k in TEXT_OPTIONS}
         options["keep"] = [*options.get("keep", ()), *class_words(labels)]
-        counted = count_words(texts, **options)
+        if options.get("vocabulary") is None:
+            options.pop("vocabulary", None)
+            counted = count_words(texts, **options)
+        else:
+            counted = Counted(*vectorize(texts, **options), {})
         return cls(
             counts=counted.counts,
             vocabulary=counted.vocabulary,
@@ -237,8 +247,9 @@ class Corpus(CountedDocuments):
         if self.links is not None:
             if len(np.unique(index)) < len(index):
                 raise DataError(
-                    "select got a document twice, and links between copies have no "
-                    "meaning. Select each document once, or set links=None before."
+                    "select got a document twice, and links between copies of a "
+                    "document have no meaning. Select each document once, or set "
+                    "links=None first."
                 )
             place = np.full(self.n_documents, -1, dtype=np.int64)
             place[index] = np.arange(len(index))

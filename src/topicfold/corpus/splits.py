@@ -145,7 +145,7 @@ def _check_exact(X: Any) -> None:
         limit = 2 ** (np.finfo(X.dtype).nmant + 1)
     if largest > limit:
         raise DataError(
-            f"X has a count of {largest}, too large to be cut exactly as {X.dtype}. "
+            f"X has a count of {largest}, too large to be split exactly as {X.dtype}. "
             "Convert X to int64."
         )
 

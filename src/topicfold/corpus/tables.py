@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicfold.core.lazy import optional
+from topicfold.core.tables import listed
 from topicfold.corpus.lines import (
     DAMAGE,
     LONGEST_LINE,
@@ -55,11 +56,15 @@ EXTRA = "extra"
 # Times and ranges of pandas, which is not imported for them.
 _OF_PANDAS = ("Period", "Interval")
 _NAMES_AGAIN = (
-    "the names of the columns once more. Files that were joined have them in each: "
-    "leave out all but the first."
+    "the names of the columns once more, as in files that were joined. Leave out all "
+    "such lines but the first."
 )
 _WRITE = """ Write {"text": "..."} in every %s, or name the field with text='...'."""
-_ADVICE = {"jsonl": _WRITE % "line", "json": _WRITE % "object"}
+_ADVICE = {
+    "jsonl": _WRITE % "line",
+    "json": _WRITE % "object",
+    "parquet": " Name the column of the texts with text='...'.",
+}
 # The number of a line or row, and its fields by name.
 Record = tuple[int, dict[str, Any]]
 
@@ -118,8 +123,7 @@ class Source:
                 if name not in taken and not name.startswith("__index_level_")
             ]
             if left:
-                more = f" and {len(left) - 6} more" if len(left) > 6 else ""
-                self.used.setdefault("not used", ", ".join(left[:6]) + more)
+                self.used.setdefault("not used", listed(left, 6))
         return self._known[key]
 
     def find_columns(self, found: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -163,8 +167,9 @@ class Source:
             for name in self.stated.get(field, ()):
                 if name in columns.get("text", ()):
                     raise DataError(
-                        f"{name!r} is the column of the text, so it cannot be that of "
-                        f"the {field} too. Name another one with {field}='...'."
+                        f"{name!r} is the column of the text, so it cannot be the "
+                        f"column of the {field} too. Name another one with "
+                        f"{field}='...'."
                     )
         used = [name for names in columns.values() for name in names]
         twice = next((name for name in used if found.count(name) > 1), None)
@@ -180,8 +185,7 @@ class Source:
         lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-        shown = ", ".join(repr(other) for other in names[:12])
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        shown = listed(map(repr, names), 12)
         numbered = (
             " (by its number, from 1, if the first line has no names)"
             if self.kind in ("csv", "tsv")
@@ -189,7 +193,7 @@ class Source:
         )
         by = f"; name the one with the {field} by {field}='...'{numbered}"
         return DataError(
-            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}{more}"
+            f"{self.path} has no column {name!r}.{hint} It has {shown or 'none'}"
             f"{'' if field == EXTRA else by}."
         )
 
@@ -224,8 +228,9 @@ class Source:
         if not texts or not all(isinstance(text, str) for text in texts):
             problem = self.text_problem(record)
             if problem:
-                advice = "" if "'...'" in problem else _ADVICE.get(self.kind, "")
-                self.bad.report(number, problem + advice)
+                nested = "'...'" in problem
+                advice = "" if nested else _ADVICE.get(self.kind, "")
+                self.bad.report(number, problem + advice, usual=nested)
                 return None
             texts = [text for text in texts if isinstance(text, str)]
         single = {field: names[field][0] for field in FIELDS[1:] if field in names}
@@ -352,7 +357,7 @@ def json_objects(lines: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[Re
             bad.report(number, f"not valid JSON ({error}). Write one object per line.")
             continue
         if isinstance(record, _Repeated):
-            bad.report(number, f"the field {record.name!r} is there twice. Rename one.")
+            bad.report(number, f"the field {record.name!r} occurs twice. Rename one.")
         elif isinstance(record, dict):
             yield number, record
         else:
@@ -415,7 +420,7 @@ def _refuse_repeated(values: list[Any], source: Source) -> None:
     for number, value in enumerate(values, 1):
         if isinstance(value, _Repeated):
             raise DataError(
-                f"{source.path}, object {number}: the field {value.name!r} is there "
+                f"{source.path}, object {number}: the field {value.name!r} occurs "
                 "twice. Rename one."
             )
 
@@ -516,22 +521,24 @@ def _sheet_records(source: Source) -> Iterator[Record]:
 
 
 def _place_of(source: Source, titles: list[str]) -> int:
-    """Return the place of the sheet that was named: by its title, or from 1."""
-    wanted = source.sheet
-    if wanted is None:
-        place = 0
-    elif wanted in titles:
-        place = titles.index(wanted)
-    elif wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-        place = int(wanted) - 1
-    else:
-        raise DataError(
-            f"{source.path} has no sheet {wanted!r}. It has "
-            f"{', '.join(map(repr, titles))}."
-        )
+    """Return the place of the sheet to read, and note its title if there are others."""
+    place = sheet_place(source.path, titles, source.sheet)
     if len(titles) > 1:
         source.used["sheet"] = titles[place]
     return place
+
+
+def sheet_place(path: Path, titles: list[str], wanted: str | None) -> int:
+    """Return the place of the sheet that was named: by its title, or from 1."""
+    if wanted is None:
+        return 0
+    if wanted in titles:
+        return titles.index(wanted)
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
+        return int(wanted) - 1
+    raise DataError(
+        f"{path} has no sheet {wanted!r}. It has {', '.join(map(repr, titles))}."
+    )
 
 
 def _table_records(source: Source) -> Iterator[Record]:
@@ -577,8 +584,7 @@ def _table_records(source: Source) -> Iterator[Record]:
             if len(row) < len(header):
                 fix = f"Write {delimiter!r} for each empty field too."
             bad.report(
-                start,
-                f"{len(row)} fields, but the first line has {len(header)}. {fix}",
+                start, f"{len(row)} fields, but the first line has {len(header)}. {fix}"
             )
 
 

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -252,10 +253,10 @@ def _source(
     if stated and kind in ("files", "lines"):
         named = ", ".join(stated)
         raise DataError(
-            f"{path} has no columns, so {named} cannot be named. Leave it out."
+            f"{path} has no columns, so {named} has no meaning. Leave it out."
         )
     if sheet is not None and kind != "xlsx":
-        raise DataError(f"{path} has no sheets. Leave sheet out.")
+        raise DataError(f"{path} has no sheets. Leave sheet='...' out.")
     if kind in ("parquet", "xlsx") and encoding is not None:
         raise DataError(f"{path}: .{kind} files have no encoding. Leave it out.")
     unit = {"files": "file", "parquet": "row", "json": "entry", "xlsx": "row"}
@@ -306,8 +307,8 @@ def missing_place(path: Path) -> DataError:
     """Return the error for a file or folder that is not there."""
     if re.match(r"[a-z][a-z0-9]+:/", path.as_posix()):
         return DataError(
-            f"{path} is an address, and nothing is downloaded. Download it, and give "
-            "the file."
+            f"{path} is a web address, but topicfold downloads nothing. Download the "
+            "file, and give its name."
         )
     return DataError(f"{path} does not exist. Give a file or a folder.")
 
@@ -335,9 +336,9 @@ def text_format(path: Path, format: str | None = None) -> str:
             advice = "Export it as text first, and give the .txt file."
         elif not seen:
             advice = (
-                "Give a folder of .txt files or a file .txt (one document per line), "
-                ".csv, .tsv, .json, .jsonl, .xlsx or .parquet; or say what it is with "
-                "format=..."
+                "Give a folder of .txt files, a .txt file (one document per line), or "
+                "a .csv, .tsv, .json, .jsonl, .xlsx or .parquet file; or name the "
+                "format with format=..."
             )
         raise DataError(
             f"{path} has the suffix {path.suffix!r}, which is not read. {advice}"
@@ -401,8 +402,9 @@ class Known:
         if self._twice:
             self._lines = {}
             warnings.warn(
-                f"{self._twice} All ids are left out, documents are known by their row "
-                "number. Name another column with id='...' to have names.",
+                f"{self._twice} All ids are ignored, and documents are identified by "
+                "their row numbers. To have names, choose another column with "
+                "id='...'.",
                 DataWarning,
                 stacklevel=3,
             )
@@ -422,7 +424,18 @@ def _file_documents(source: Source) -> Iterator[Document]:
     """Yield every text file of a folder; sub-folders are labels, paths are ids."""
     if source.encoding is not None:
         check_encoding(source.encoding)
-    files = _text_files(source.path)
+    files, others = _text_files(source.path)
+    if others:
+        kinds = Counter(Path(name).suffix.lower() or "no suffix" for name in others)
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(3))
+        are = "files are" if len(others) > 1 else "file is"
+        warnings.warn(
+            f"{len(others):,} {are} left out of {source.path} ({counts}; first: "
+            f"{others[0]}): of a folder, only .txt files are read. Export the others "
+            "as text if they are documents.",
+            DataWarning,
+            stacklevel=2,
+        )
     guessed: list[str] = []
     for place, (name, file) in enumerate(files, start=1):
         try:
@@ -443,8 +456,10 @@ def _file_documents(source: Source) -> Iterator[Document]:
         )
 
 
-def _text_files(folder: Path) -> list[tuple[str, Path]]:
-    """Return relative name and path of the documents in a folder, sorted by name."""
+def _text_files(folder: Path) -> tuple[list[tuple[str, Path]], list[str]]:
+    """Return relative name and path of the documents in a folder, sorted by name, and
+    the names of other files that somebody may have meant.
+    """
     try:
         every = sorted(
             (file.relative_to(folder).as_posix(), file)
@@ -457,8 +472,11 @@ def _text_files(folder: Path) -> list[tuple[str, Path]]:
     # Old collections, such as 20 Newsgroups, have files without any suffix.
     for suffixes in ((".txt", ".text"), ("",)):
         files = [(n, f) for n, f in shown if plain_suffix(f) in suffixes]
+        if files and suffixes[0]:
+            chosen = {name for name, _ in files}
+            return files, [name for name, _ in shown if name not in chosen]
         if files:
-            return files
+            return files, []
     raise DataError(
         f"the folder {folder} has no .txt files. Put one document into each, in "
         "sub-folders if they have labels."
@@ -492,8 +510,8 @@ def check_suffix(path: Path, kind: str) -> None:
         binary = kind in ("xlsx", "parquet")
         more = "" if binary else f", or format='{kind}' if {other}"
         raise DataError(
-            f"{path} would be read as {read_as}, but it looks like {what}. Say what "
-            f"it is: format='{seen}'{more}."
+            f"{path} would be read as {read_as}, but it looks like {what}. Choose the "
+            f"format: format='{seen}'{more}."
         )
 
 

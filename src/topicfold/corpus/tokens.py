@@ -399,11 +399,11 @@ def warn_unspaced(words: Iterable[str]) -> None:
     for name, found in lengths.items():
         if 2 * len(found) > looked_at and sum(found) > _LONGEST_WORD * len(found):
             warnings.warn(
-                f"The texts are in {name}, which is written without spaces, so most "
-                f"terms are whole phrases (mean length {sum(found) / len(found):.0f} "
-                "letters). Split the texts into words with a function given as tokens, "
-                f"such as {_CUTTERS[name]}; or put spaces between words and say "
-                "tokens='spaces'.",
+                f"The texts are in {name}, which is written without spaces between "
+                "words, so most terms are whole phrases (mean length "
+                f"{sum(found) / len(found):.0f} letters). Split the texts into words "
+                f"with a function given as tokens, such as {_CUTTERS[name]}; or put "
+                "spaces between the words and set tokens='spaces'.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -447,8 +447,8 @@ def stop_words_for(texts: Sequence[str]) -> tuple[str, bool]:
         return language, False
     if importlib.util.find_spec("stop_words") is None:
         _logger.warning(
-            "These texts are in %s, whose stop words are not installed: pip install "
-            "'topicfold[languages]', or give a list of words as stop_words",
+            "These texts are in %s, and its stop words are not installed: run pip "
+            "install 'topicfold[languages]', or give a list of words as stop_words",
             language.capitalize(),
         )
         return "english", True

@@ -270,8 +270,8 @@ def _with_phrases(
 
     if cutting.get("stem") is not None or cutting.get("ngram_range", (1, 1))[1] > 1:
         raise DataError(
-            "phrases=True takes words as they are. Leave out stem and ngram_range, or "
-            "phrases."
+            "phrases=True cannot be combined with stem or ngram_range. Leave them out, "
+            "or phrases."
         )
     cut, read = reader(
         cutting.get("tokens", "words"), cutting.get("stop_words", STOP_WORDS), None
@@ -299,8 +299,8 @@ def saved_options(text: Mapping[str, Any] | None) -> dict[str, Any]:
     for name, value in options.items():
         if name not in TEXT_OPTIONS:
             raise DataError(
-                f"the model was saved with the option {name!r} of text, which this "
-                "version does not know. Install the newest topicfold."
+                f"the model was saved with the text option {name!r}, which this "
+                "version of topicfold does not have. Install the newest version."
             )
         if value is not None and not isinstance(value, TEXT_OPTIONS[name]):
             raise DataError(
@@ -633,8 +633,8 @@ class Bounds:
                 now = "" if self.max_df is None else f" (now {max_df})"
                 raise DataError(
                     f"All {len(frequencies)} words are in more than {few} of the {n} "
-                    f"texts (are the texts the same?). Raise max_df{now}, to 1.0 to "
-                    "keep all."
+                    f"texts (are the texts all the same?). Raise max_df{now}; 1.0 "
+                    "keeps all words."
                 )
             raise DataError(
                 f"None of {len(frequencies)} different words is in at least {low:g} "
@@ -650,8 +650,8 @@ class Bounds:
         notes = []
         if self.max_df is None and frequencies.max() > COMMON * n:
             notes.append(
-                f"words in more than half of them are counted too (max_df={COMMON} "
-                "leaves them out)"
+                "words in more than half of the texts are counted too "
+                f"(max_df={COMMON} leaves them out)"
             )
         n_rare = np.count_nonzero(frequencies < low)
         if n_rare:

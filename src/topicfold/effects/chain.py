@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mypy: allow-untyped-defs
-"""Draws of topics, and shares of documents in them that no prior has moved.
+"""Draws of topics, and shares of documents in them that no prior has biased.
 
-Mixtures of a model are pulled to a prior: towards its mean, and effects come out too
-small, or towards the corners, and effects come out too large. A prior that follows the
-covariates mends this only if the mixtures are distributed as it says. But for given
-topics φ the expected frequencies of a document's words are linear in its mixture,
+Mixtures of a model are pulled by a prior: towards its mean, so that effects come out
+too small, or towards the corners, so that they come out too large. A prior with the
+covariates only corrects this if the mixtures really follow it. But for given topics φ
+the expected frequencies of a document's words are linear in its mixture,
 
     E[f_d] = θ_d φ,   so that   E[f_d A] = θ_d   for every A with φ A = I,
 
 whatever the mixtures are. `unbiased_shares` takes the A with the least variance,
-``A = D⁻¹ φ' (φ D⁻¹ φ')⁻¹`` with the mean frequencies of words in D. The noise of few
-words is in the residuals of the regression, where its standard errors count it.
-
-What is not known are the topics. `TopicChain` is a Gibbs sampler of them: in turn it
-draws the topic of every token, mixtures summed out, and φ; the priors follow the
-likelihood of the counts. It starts at the topics of the fit and uses no covariate.
+``A = D⁻¹ φ' (φ D⁻¹ φ')⁻¹`` with the mean frequencies of words in D. The noise of short
+documents is in the residuals of the regression, so its standard errors include it. The
+topics are uncertain, too. `TopicChain` is a Gibbs sampler of them: in turn it draws the
+topic of every token, with mixtures integrated out, and φ; the priors are learned from
+the likelihood of the counts. It starts at the topics of the fit and uses no covariate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ class TopicChain:
             yield self.topics.T
 
     def sweep(self) -> None:
-        """Draw the topics of all tokens and φ once, and move the priors."""
+        """Draw the topics of all tokens and φ once, and update the priors."""
         self._assign()
         self.alpha = learned_document_prior(self.counts, self.alpha)
         self._draw_topics()
@@ -138,13 +138,72 @@ class TopicChain:
         self._sweeps += 1
 
     def _draw_topics(self) -> None:
-        n_terms, size = self.topics.shape
-        pairs = self.words * size + self.assigned
-        counts = np.bincount(pairs, minlength=n_terms * size).reshape(n_terms, size)
+        counts = self._topic_counts()
         self.eta = learned_topic_prior(counts, self.eta)
         self.topics = np.ascontiguousarray(
             dirichlet_rows((counts + self.eta).T, self._rng).T
         )
+
+    def _topic_counts(self) -> NDArray[np.integer]:
+        """Return how many tokens of each column have each topic."""
+        n_terms, size = self.topics.shape
+        pairs = self.words * size + self.assigned
+        return np.bincount(pairs, minlength=n_terms * size).reshape(n_terms, size)
+
+
+class GroupedChain(TopicChain):
+    """The same where each group of documents has its own words for a topic.
+
+    A column of X and of the topics is a pair of a word and a group, `pairs` says of
+    which. ``φ ~ Dirichlet(N_w + η)`` is common, ``φ_g ~ Dirichlet(N_gw + κ φ)`` that of
+    a group, with the tokens κ that tie it to the common one.
+    """
+
+    def __init__(
+        self, X: sparse.csr_matrix, topics: Floats, *, pairs: Pairs, **options: Any
+    ) -> None:
+        super().__init__(X, topics, **options)
+        self.pairs = pairs
+
+    def _draw_topics(self) -> None:
+        counts, pairs = self._topic_counts(), self.pairs
+        by_word = pairs.sums(pairs.words, counts)
+        self.eta = learned_topic_prior(by_word.astype(np.int64), self.eta)
+        common = dirichlet_rows((by_word + self.eta).T, self._rng).T
+        own = counts + pairs.strength * common[pairs.words]
+        drawn = np.maximum(self._rng.standard_gamma(own), 1e-300)
+        self.topics = pairs.normalized(drawn)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a word and a group of documents, the columns of a wider matrix."""
+
+    words: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    documents: NDArray[np.int64]  # the group of each document
+    strength: float  # κ
+
+    @staticmethod
+    def sums(places: NDArray[np.int64], rows: NDArray[Any]) -> Floats:
+        """Return the sums of rows (pairs, K) by word or group."""
+        total = np.zeros((int(places.max()) + 1, rows.shape[1]))
+        np.add.at(total, places, rows)
+        return total
+
+    def normalized(self, topics: Floats) -> Floats:
+        """Return topics (pairs, K) that sum to one in every group."""
+        totals = self.sums(self.groups, topics)
+        return np.ascontiguousarray(topics / totals[self.groups])
+
+    def shares(self, counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
+        """Return the documents' shares in the topics (K, pairs) of their groups."""
+        out = np.empty((counts.shape[0], len(topics)))
+        for group in np.unique(self.documents):
+            rows = np.flatnonzero(self.documents == group)
+            columns = np.flatnonzero(self.groups == group)
+            out[rows] = unbiased_shares(counts[rows][:, columns], topics[:, columns])
+        return out
 
 
 def learned_document_prior(counts: Floats, alpha: Floats) -> Floats:

@@ -20,6 +20,7 @@ from topicfold.effects.estimate import (
     design_of,
     effects_of,
     find_source,
+    use_groups,
 )
 from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
@@ -45,25 +46,25 @@ def split_sample(
 ) -> Effects:
     """Find topics in one part of the documents and estimate effects in the other.
 
-    Topics that were chosen after a look at the effects, or fitted to the same
-    documents, are outcomes that the covariates helped to make. Here no document has a
-    part in both. Documents of a cluster stay together.
+    If topics are fitted to the same documents, or chosen after a look at the effects,
+    they already depend on the covariates. Here no document is used for both. Documents
+    of a cluster stay together.
 
     Parameters
     ----------
     model : estimator
         A model; it is copied, and the copy fitted.
     formula, data, X, topics, n_draws, cluster, weights, robust, random_state, n_jobs
-        As in :func:`estimate_effect`; topics are numbers, since their names are not
-        known before.
+        As in :func:`estimate_effect`; topics are given by numbers, since their names
+        are not known in advance.
     share : float, default=0.5
         Part of the documents in which topics are found.
 
     Returns
     -------
     Effects
-        Of the other documents; `model_` is the fitted copy, and `split_` says which
-        documents its topics are from.
+        The effects in the other documents; `model_` is the fitted copy, and `split_`
+        shows which documents its topics are from.
 
     References
     ----------
@@ -89,7 +90,8 @@ def split_sample(
         ) from error
     # The whole design first: what is wrong with it should not cost a fit.
     known = {"cluster": cluster, "weights": weights}
-    whole = make_design(formula, data, counts.shape[0], **known)
+    ids = getattr(X, "ids", None)
+    whole = make_design(formula, data, counts.shape[0], ids=ids, **known)
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
     source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
@@ -154,19 +156,21 @@ def permutation_test(
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
+    content: Any = None,
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Table:
-    """Test whether a covariate and the topics belong together, by shuffling.
+    """Test whether a covariate and the topics are related, by permutation.
 
-    Topics are drawn without any covariate. What the other covariates of the formula
-    leave of the documents' mean shares is shuffled between documents (Freedman and
-    Lane); of clusters, signs are flipped instead. A p-value says how often the shuffled
-    documents show as strong a link as the real ones.
+    Topics are drawn without any covariate. The residuals of the documents' mean shares,
+    given the other covariates of the formula, are shuffled between documents (Freedman
+    and Lane); with clusters, signs are flipped instead. A p-value says how often the
+    shuffled documents show a link as strong as the real one.
 
     Parameters
     ----------
-    model, formula, data, X, topics, n_draws, cluster, weights, random_state, n_jobs
+    model, formula, data, X, topics, n_draws, cluster, weights, content, \
+random_state, n_jobs
         As in :func:`estimate_effect`.
     covariate : str
         The column to test; terms with it are tested together.
@@ -185,6 +189,7 @@ def permutation_test(
     source, names, given = find_source(model, X, "joint")
     if given is not None:
         raise DataError("a permutation test needs a model and counts.")
+    use_groups(source, content, data, "joint")
     design = design_of(source, None, formula, data, cluster=cluster, weights=weights)
     design.covariate(covariate)
     tested = design.tested_columns(covariate)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A formula and a table of covariates as the design of a regression.
 
-`formulaic` reads the formula; here columns are checked, rows with missing values left
-out and counted, dates made numbers, and what stops a regression said by name.
+`formulaic` reads the formula. Here columns are checked, rows with missing values are
+left out and counted, dates become numbers, and an error names what makes a regression
+impossible.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.lazy import optional
-from topicfold.core.tables import load_pandas
+from topicfold.core.tables import listed, load_pandas
 from topicfold.core.times import parse_times
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
@@ -88,9 +90,9 @@ class Design:
         return np.asarray(frame[name], dtype=np.float64)
 
     def only_values(self, place: int) -> list[str]:
-        """Return the levels that one document alone has, as column = value."""
+        """Return the levels that only one document has, as column = value."""
         return [
-            f"{c.name} = {value}"
+            f"{c.name} = {textwrap.shorten(str(value), 60, placeholder=' …')}"
             for c in self.covariates
             if c.kind == "levels"
             for value in [self._frame[c.name].iloc[place]]
@@ -116,18 +118,23 @@ def make_design(
     weights: Any = None,
     with_words: NDArray[np.bool_] | None = None,
     among: NDArray[np.bool_] | None = None,
+    ids: Sequence[str] | None = None,
 ) -> Design:
     """Return the design of a formula such as ``"~ party + s(date) | speaker"``.
 
     A column after ``|`` groups documents that are not independent. `data` has a row for
     each of `n_documents`; `cluster` and `weights` are columns of it or values.
-    Documents that are not `with_words` are left out, and said to be; of `among`, only
-    those are looked at.
+    Documents that are not `with_words` are left out, with a note; if `among` is given,
+    only those documents are used. A column or index that has their `ids` in another
+    order is refused.
     """
     terms, grouped = _parse(formula)
     if grouped and cluster is not None:
-        raise DataError("cluster is given twice: after | and as cluster=. Leave one.")
-    frame = _frame(data, n_documents)
+        raise DataError(
+            "the cluster is given twice: after | and as cluster=. Leave one of them "
+            "out."
+        )
+    frame = _frame(data, n_documents, ids)
     used = _variables(terms, frame)
     frame, dates = _with_numbers(frame, used, terms)
     clusters = _column(frame, grouped or cluster, "cluster", n_documents)
@@ -181,8 +188,9 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     terms = right if mark else left
     if mark and left.strip():
         raise DataError(
-            f"the formula has {left.strip()!r} before ~. Shares of topics are what is "
-            "explained: choose them with topics=, and begin the formula with ~."
+            f"the formula has {left.strip()!r} before ~. The formula explains the "
+            "shares of topics: choose these with topics=, and begin the formula with "
+            "~."
         )
     depth, cut = 0, None
     for place, letter in enumerate(terms):
@@ -200,10 +208,10 @@ def _parse(formula: Any) -> tuple[str, str | None]:
     return terms[:cut].strip(), cluster
 
 
-def _frame(data: Any, n_documents: int) -> Any:
+def _frame(data: Any, n_documents: int, ids: Sequence[str] | None = None) -> Any:
     pandas = load_pandas()
     if isinstance(data, pandas.DataFrame):
-        frame = data.reset_index(drop=True)
+        frame = data
     elif isinstance(data, Mapping) or (
         isinstance(data, list) and data and isinstance(data[0], Mapping)
     ):
@@ -226,12 +234,31 @@ def _frame(data: Any, n_documents: int) -> Any:
     twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if twice:
         raise DataError(f"data has the column {twice[0]!r} twice. Rename one.")
-    return frame.rename(columns=str)
+    _check_order(frame, ids)
+    return frame.reset_index(drop=True).rename(columns=str)
+
+
+def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
+    """Refuse rows that are named as the documents are, but in another order."""
+    wanted = list(ids or ())
+    if wanted == [str(row) for row in range(len(wanted))]:
+        return  # they have numbers only, as a column of ranks has
+    columns = {f"column {name!r}": frame[name] for name in frame.columns}
+    for name, values in {"index": frame.index, **columns}.items():
+        found = [str(value) for value in values]
+        if found != wanted and sorted(found) == sorted(wanted):
+            row = next(r for r, name in enumerate(found) if name != wanted[r])
+            raise DataError(
+                f"the rows of data are in another order than the documents: its {name} "
+                f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
+                "Sort the rows of data in the order of the documents."
+            )
 
 
 def _variables(terms: str, frame: Any) -> list[str]:
     """Return the columns that a formula uses, in its order; refuse unknown ones."""
     formulaic = load_formulaic()
+    _check_quoted(terms, frame)
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
@@ -246,12 +273,32 @@ def _variables(terms: str, frame: Any) -> list[str]:
         known = [str(name) for name in frame.columns]
         raise DataError(
             f"data has no column {unknown[0]!r}{_near(unknown[0], known)}. It has "
-            f"{_listed(known)}."
+            f"{listed(known)}."
         )
     used = sorted(named & {*frame.columns}, key=lambda name: terms.find(name))
     if not used:
         raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
     return used
+
+
+def _check_quoted(terms: str, frame: Any) -> None:
+    """Refuse a column such as Written on without quotes, and one such as a.b."""
+    bare = re.sub("`[^`]*`", " ", terms)
+    for name in map(str, frame.columns):
+        odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
+        if not odd:
+            continue
+        used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
+        if "." in name and (used or f"`{name}`" in terms):
+            raise DataError(
+                f"the formula '~ {terms}': names in a formula have no points. Rename "
+                f"the column {name!r}, such as {name.replace('.', '_')!r}."
+            )
+        if used:
+            raise DataError(
+                f"the formula '~ {terms}': the name of the column {name!r} is not one "
+                f"word. Put it into backquotes: `{name}`."
+            )
 
 
 def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str]]:
@@ -273,8 +320,13 @@ def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str
         ):
             changed[name], is_date = _numbers_of(name, column)
             dates |= {name} if is_date else set()
-        elif not pandas.api.types.is_numeric_dtype(column) and column.dtype == object:
-            changed[name] = column.where(column.isna(), column.astype(str))
+        elif hasattr(column, "cat"):  # of numbers, too: new values are told by names
+            changed[name] = column.cat.rename_categories(str)
+        elif pandas.api.types.is_timedelta64_dtype(column):
+            changed[name] = column.dt.total_seconds() / 86400.0
+        elif not pandas.api.types.is_numeric_dtype(column):
+            plain = column.astype(object)
+            changed[name] = plain.where(plain.isna(), plain.astype(str))
     return frame.assign(**changed), dates
 
 
@@ -300,6 +352,12 @@ def _days(values: NDArray[Any]) -> Floats:
     return np.where(np.isnat(values), np.nan, days)
 
 
+def column_of(data: Any, given: Any, what: str, n: int) -> NDArray[Any]:
+    """Return a column of the data by its name, or the values given."""
+    found = _column(_frame(data, n), given, what, n)
+    return np.asarray(found, dtype=object)
+
+
 def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
     """Return a column by its name, or the values given."""
     if given is None:
@@ -309,7 +367,7 @@ def _column(frame: Any, given: Any, what: str, n: int) -> NDArray[Any] | None:
             known = [str(name) for name in frame.columns]
             raise DataError(
                 f"data has no column {given!r} for {what}{_near(given, known)}. It has "
-                f"{_listed(known)}."
+                f"{listed(known)}."
             )
         return np.asarray(frame[given])
     values = np.asarray(given)
@@ -338,7 +396,8 @@ def _weights(values: NDArray[Any]) -> Floats:
         raise DataError("weights must be numbers.") from error
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise DataError(
-            "weights must be positive and finite. Leave documents without weight out."
+            "weights must be positive and finite. Leave out documents with a "
+            "weight of zero."
         )
     return weights / weights.mean()
 
@@ -356,7 +415,7 @@ def _dropped(
     missing = int((looked_at & ~known).sum())
     if missing:
         where = [name for name in used if frame[name].isna().any()]
-        named = f" ({_listed(where)})" if where else ""
+        named = f" ({listed(where)})" if where else ""
         are = "is" if missing == 1 else "are"
         notes.append(
             f"{missing:,} of {total:,} documents {are} left out: a value is "
@@ -439,7 +498,7 @@ def _check(design: Design) -> None:
         one = len(follow) == 1
         what = "covariate {} follows" if one else "covariates {} follow"
         raise DataError(
-            f"the {what.format(_listed(follow))} from those before (collinear), so "
+            f"the {what.format(listed(follow))} from those before (collinear), so "
             "effects cannot be separated. Leave "
             f"{'it' if one else 'them'} out."
         )
@@ -452,7 +511,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
     if len(alone):
         own = design.only_values(int(alone[0]))
-        what = f" ({_listed(own)})" if own else ""
+        what = f" ({listed(own)})" if own else ""
         raise DataError(
             f"the document in row {int(design.rows[alone[0]])} of the data is the only "
             f"one of its kind{what}: its effect has no standard error. Leave it out or "
@@ -466,7 +525,7 @@ def _check_single(design: Design, scaled: Floats) -> None:
         others = design.matrix[design.clusters != deciding[0]]
         names = [n for n, x in zip(design.names, np.ptp(others, axis=0), strict=True)
                  if x == 0 and n != "Intercept"]  # fmt: skip
-        what = f" ({_listed(names)})" if names else ""
+        what = f" ({listed(names)})" if names else ""
         raise DataError(
             f"one cluster alone determines a coefficient{what}, so its spread over "
             "clusters cannot be estimated. Leave the covariate out, or the cluster."
@@ -499,15 +558,12 @@ def _context() -> Mapping[str, Any]:
             distinct = len(np.unique(x))
             if distinct < 3:
                 raise DataError(
-                    f"s() has a covariate of {distinct} values. A spline needs three "
-                    "or more; leave s() out."
+                    f"s() is used for a covariate with {distinct} different values, "
+                    "but a spline needs three or more. Leave s() out."
                 )
             df = min(df, distinct - 1)
         return splines.natural_cubic_spline(
-            np.asarray(x, dtype=np.float64),
-            df=df,
-            constraints="center",
-            _state=_state,
+            np.asarray(x, dtype=np.float64), df=df, constraints="center", _state=_state
         )
 
     return {"s": s}
@@ -535,9 +591,3 @@ def _plain(text: str) -> str:
 def _near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
-
-
-def _listed(names: Iterable[str], most: int = 8) -> str:
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more

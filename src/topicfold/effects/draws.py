@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where draws of topics and shares come from, for any model.
 
-What `estimate_effect` asks of a model is small. It has topics (`components_`, rows on
-the simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
+`estimate_effect` needs little of a model. It has topics (`components_`, rows on the
+simplex), and then ``method="joint"``, ``"fixed"`` and ``"bootstrap"`` work with any
 counts in its columns. For ``method="posterior"`` it has one of
 
 - ``theta_draws(n_draws, random_state=0, X=None)``, which yields arrays (D, K) of the
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,8 @@ from sklearn.base import clone
 from topicfold.core.counts import check_counts, row_sums
 from topicfold.effects.chain import (
     Floats,
+    GroupedChain,
+    Pairs,
     TopicChain,
     dirichlet_rows,
     on_simplex,
@@ -34,6 +36,7 @@ from topicfold.effects.chain import (
 )
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.gibbs.tokens import check_whole
+from topicfold.phi.slices import GroupedPhi
 
 METHODS = ("joint", "fixed", "bootstrap", "posterior")
 # Sweeps before the first draw: from LDA's topics, whose documents are a little too
@@ -48,14 +51,17 @@ _START_SHARE = 1e-6
 
 @dataclass
 class Source:
-    """What draws are made of."""
+    """What draws are made from."""
 
     model: Any = None  # fitted
     topics: NDArray[Any] | None = None  # φ (K, V)
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
+    ids: Sequence[str] | None = None  # of the documents, if they have any
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
+    # The group of each document, where groups have other words for a topic.
+    groups: NDArray[np.int64] | None = None
     # After draws: how far topics are from where they started, 0 to 1, and the cosines
     # of their words.
     drift: Floats | None = field(default=None, repr=False)
@@ -64,7 +70,8 @@ class Source:
     def of(self, rows: NDArray[np.int64]) -> Source:
         """Return the source of some documents."""
         counts = None if self.counts is None else self.counts[rows]
-        return replace(self, counts=counts, rows=rows)
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, counts=counts, groups=groups, rows=rows)
 
     def documents(self) -> sparse.csr_matrix:
         """Return the counts; refuse a source that has none."""
@@ -80,12 +87,7 @@ def known_documents(source: Source) -> NDArray[np.bool_]:
 
 
 def share_draws(
-    source: Source,
-    method: str,
-    *,
-    n_draws: int,
-    seed: int,
-    n_jobs: int | None,
+    source: Source, method: str, *, n_draws: int, seed: int, n_jobs: int | None
 ) -> Iterator[Floats]:
     """Yield the documents' shares (D, K) once for every draw."""
     if source.topic_draws is not None:
@@ -96,17 +98,26 @@ def share_draws(
     elif method == "fixed":
         # Nothing is drawn: the noise of words is in the residuals. Two of the same
         # pool to what one is.
-        yield from itertools.repeat(shares_in(source, source.topics), 2)
+        if source.groups is None:
+            shares = shares_in(source, source.topics)
+        else:
+            counts, topics, pairs = _paired(source)
+            shares = pairs.shares(counts, topics)
+        yield from itertools.repeat(shares, 2)
     elif method == "bootstrap":
         for topics in _refitted_topics(source, n_draws, seed):
             yield shares_in(source, topics)
     else:
         counts, chain = start_chain(source, seed, n_jobs)
         start, mean = chain.topics, np.zeros_like(chain.topics)
+        shares_of = (
+            chain.pairs.shares if isinstance(chain, GroupedChain) else unbiased_shares
+        )
         for topics in chain.draws(n_draws, BURN_IN, _spacing(counts)):
             mean += topics.T
-            yield unbiased_shares(counts, topics)
-        source.drift = np.abs(mean / n_draws - start).sum(axis=0) / 2
+            yield shares_of(counts, topics)
+        far = np.abs(mean / n_draws - start).sum(axis=0)
+        source.drift = far / start.sum(axis=0) / 2
         lengths = np.linalg.norm(mean, axis=0)
         source.alike = mean.T @ mean / np.outer(lengths, lengths)
 
@@ -130,21 +141,41 @@ def start_chain(
     """Return counts of the words that occur, and a chain at the topics of the fit."""
     topics = np.asarray(source.topics, dtype=np.float64)
     counts = source.documents()
-    used = np.flatnonzero(counts.getnnz(axis=0))
-    counts, topics = sparse.csr_matrix(counts[:, used]), topics[:, used]
     size = len(topics)
     alpha = np.asarray(getattr(source.model, "doc_topic_prior_", None), dtype=float)
     if alpha.shape != (size,) or not (np.isfinite(alpha) & (alpha > 0)).all():
         alpha = np.full(size, 2.0 / size)
     eta = getattr(source.model, "topic_word_prior_", None)
-    return counts, TopicChain(
-        counts,
-        on_simplex(topics + _START_SHARE),
-        doc_topic_prior=alpha,
-        topic_word_prior=float(eta) if eta else 0.05,
-        seed=seed,
-        n_jobs=n_jobs,
+    options: dict[str, Any] = {
+        "doc_topic_prior": alpha,
+        "topic_word_prior": float(eta) if eta else 0.05,
+        "seed": seed,
+        "n_jobs": n_jobs,
+    }
+    if source.groups is not None:
+        counts, topics, pairs = _paired(source)
+        return counts, GroupedChain(counts, topics, pairs=pairs, **options)
+    used = np.flatnonzero(counts.getnnz(axis=0))
+    counts, topics = sparse.csr_matrix(counts[:, used]), topics[:, used]
+    return counts, TopicChain(counts, on_simplex(topics + _START_SHARE), **options)
+
+
+def _paired(source: Source) -> tuple[sparse.csr_matrix, Floats, Pairs]:
+    """Return counts with a column per word and group, the groups' topics, and pairs."""
+    model, groups = source.model, np.asarray(source.groups)
+    wide = GroupedPhi()
+    counts = wide.widen(source.documents(), groups, len(model.content_groups_))
+    pairs = Pairs(
+        np.asarray(wide.pair_words_, dtype=np.int64),
+        np.asarray(wide.pair_slices_, dtype=np.int64),
+        groups,
+        float(model.content_strength),
     )
+    topics = np.empty((len(pairs.words), len(model.components_)))
+    for number, name in enumerate(model.content_groups_):
+        own = pairs.groups == number
+        topics[own] = np.asarray(model.topics_of(name)).T[pairs.words[own]]
+    return counts, pairs.normalized(topics + _START_SHARE).T, pairs
 
 
 def _spacing(counts: Any) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
-from topicfold.effects.design import Design, make_design
+from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
     METHODS,
     Source,
@@ -28,6 +28,8 @@ from topicfold.effects.regression import (
 )
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
+from topicfold.known import taken_by
+from topicfold.phi.slices import numbered
 
 Floats = NDArray[np.float64]
 # Half the sum of differences of a topic's words beyond which it is not the same topic.
@@ -48,28 +50,28 @@ def estimate_effect(
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
+    content: Any = None,
     robust: bool | str = True,
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Effects:
     """Estimate effects of covariates on the shares of topics, with intervals.
 
-    Shares of topics are regressed on the covariates, once for every draw of the
-    topics, and the draws are pooled by Rubin's rules. Shares are not the mixtures of
-    the model, which its prior pulls together or apart: they are linear in the
-    frequencies of words, and unbiased for any mixtures. So effects are neither pulled
-    to zero nor exaggerated, and intervals contain the uncertainty of few words and of
-    the topics.
+    Shares of topics are regressed on the covariates, once for every draw of the topics,
+    and the draws are pooled by Rubin's rules. Shares are not the mixtures of the model,
+    which its prior biases. They are linear in the frequencies of words and unbiased for
+    any mixtures. So effects are neither shrunk towards zero nor exaggerated, and
+    intervals include the uncertainty of short documents and of the topics.
 
     Parameters
     ----------
     model : Topics, fitted model, TopicData or array
-        Topics, or a model with `X`. An array (D, K) of mixtures is a point estimate:
-        its effects have no intervals. An array (S, D, K) has draws of yours.
+        Topics, or a model with `X`. An array (D, K) of mixtures is a point estimate,
+        and its effects have no intervals. An array (S, D, K) holds draws of your own.
     formula : str
         Covariates, such as ``"~ party * year"`` or ``"~ treatment + s(date) | city"``:
-        ``s(x)`` is a natural spline, ``C(x)`` takes numbers as categories, ``a * b``
-        is with the interaction, and ``| city`` groups documents that are not
+        ``s(x)`` is a natural spline, ``C(x)`` treats numbers as categories, ``a * b``
+        includes the interaction, and ``| city`` groups documents that are not
         independent.
     data : data frame, mapping of columns or list of mappings
         A row per document. Rows with a missing covariate are left out and counted.
@@ -80,19 +82,22 @@ def estimate_effect(
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
     method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
-        "joint" draws the topics, by a sampler that starts at the fit. "fixed" takes
-        them as known, for topics found on other documents; nothing is drawn.
+        "joint" draws the topics, by a sampler that starts at the fit. "fixed" treats
+        them as known, for topics found in other documents; nothing is drawn.
         "bootstrap" refits the model for every draw, on documents drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
-        posterior, which does not use the covariates: effects are attenuated where
-        texts are short.
+        posterior, which does not use the covariates, so effects are attenuated if texts
+        are short.
     n_draws : int, default=25
         Draws of the topics.
     cluster, weights : str or array-like, optional
         A column, or a value per document.
+    content : str or array-like, optional
+        The groups of a `StructuralLDA` fitted with content: a column, or the group of
+        each document. A document's shares are those of its group's own topics.
     robust : bool or {"HC1", "HC3"}, default=True
-        Standard errors that allow unequal variances; True is HC3, with clusters the
-        jackknife over them. "HC1" is what most programs report, also of clusters.
+        Standard errors that allow for unequal variances. True is HC3, or with clusters
+        the jackknife over them. "HC1" is what most programs report, also for clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -124,6 +129,7 @@ def estimate_effect(
     if method not in METHODS:
         raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
     source, names, given = find_source(model, X, method)
+    use_groups(source, content, data, method)
     return effects_of(
         source,
         make_outcomes(topics, names),
@@ -169,8 +175,48 @@ def effects_of(
         *_notes(pooled.n_draws, given, method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
+        *_taught(chosen),
     )
     return Effects(replace(design, notes=notes), outcomes, pooled)
+
+
+def _taught(source: Source) -> Iterator[str]:
+    """Say that topics were learned from what may be a covariate now."""
+    own = not source.given and source.topic_draws is None
+    responses = taken_by(source.model) & {"response", "labels"}
+    if own and (responses or hasattr(source.model, "classes_")):
+        yield (
+            "The topics were learned from a response or labels of these documents: "
+            "effects of it are larger here than elsewhere. Use split_sample."
+        )
+
+
+def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
+    """Take the groups of content, which the topics of some models have words of."""
+    known = getattr(source.model, "content_groups_", None)
+    if content is None and (not known or method == "posterior"):
+        return
+    if not known or method == "posterior":
+        why = "is for other methods" if known else "is for topics with groups of words"
+        raise DataError(f"content {why}. Leave it out.")
+    if method == "bootstrap":
+        raise DataError(
+            "method='bootstrap' does not refit topics with content. Use method='joint'."
+        )
+    if content is None:
+        raise DataError(
+            "each group of content has its own words for a topic. Give the groups: "
+            "content='column' of the data, or a group per document."
+        )
+    values = column_of(data, content, "content", source.documents().shape[0])
+    groups = numbered(values, known, "content").astype(np.int64)
+    missing = np.flatnonzero(groups < 0)
+    if len(missing):
+        raise DataError(
+            f"content is missing in row {int(missing[0])} of the data. Give every "
+            "document a group."
+        )
+    source.groups = groups
 
 
 def design_of(
@@ -182,6 +228,7 @@ def design_of(
         data,
         _n_documents(source, given),
         with_words=None if source.counts is None else known_documents(source),
+        ids=source.ids,
         **options,
     )
 
@@ -189,7 +236,7 @@ def design_of(
 def find_source(
     model: Any, X: Any, method: str
 ) -> tuple[Source, list[str], Floats | None]:
-    """Return what draws are made of, the names of the topics, and draws given."""
+    """Return what draws are made from, the names of the topics, and draws if given."""
     if isinstance(model, np.ndarray):
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
@@ -206,18 +253,13 @@ def find_source(
         record, model, counts = model.data_, saved.model, saved.counts
         if X is not None:
             raise DataError(
-                "Topics has its documents, so leave X out. For other documents, give "
-                "topics.model_ and X."
+                "Topics has its own documents, so leave X out. For other documents, "
+                "give topics.model_ and X."
             )
     else:
-        counts = None
+        counts, ids = None, getattr(X, "ids", None)
         X, words = counts_and_words(X)
         record = model.topic_data(words) if hasattr(model, "topic_data") else model
-    if getattr(model, "content_groups_", None) and method != "posterior":
-        raise DataError(
-            f"the topics have other words in each group of content, and method="
-            f"{method!r} uses only the common ones. Use method='posterior'."
-        )
     phi = getattr(record, "topics", None)
     if phi is None or not hasattr(record, "name"):
         raise DataError(
@@ -226,9 +268,13 @@ def find_source(
         )
     phi = np.asarray(phi)
     if len(phi) < 2:
-        raise DataError("the model has one topic, whose share is always 1.")
+        raise DataError(
+            "the model has only one topic, whose share is always 1. Fit more topics."
+        )
     names = [record.name(k) for k in range(len(phi))]
-    source = Source(model, phi, None, X is not None)
+    if X is None:
+        ids = getattr(record, "doc_ids", None)
+    source = Source(model, phi, None, X is not None, ids)
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -268,14 +314,14 @@ def _notes(
     if n_draws < 2:
         yield (
             "The mixtures are point estimates without draws, so there are no "
-            "intervals. Give a model and its counts to get them."
+            "intervals. To get intervals, give a model and its counts."
         )
         return
     origin = {
-        "joint": f"Unbiased shares in {n_draws} draws of the topics.",
-        "fixed": "Unbiased shares; the topics are taken as known.",
-        "bootstrap": f"Unbiased shares in the topics of {n_draws} refits on bootstrap "
-        "samples.",
+        "joint": f"Intervals allow for noise in mixtures and topics ({n_draws} draws).",
+        "fixed": "Intervals allow for noise in mixtures; topics are taken as known.",
+        "bootstrap": "Intervals allow for noise in mixtures and topics "
+        f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
         "which does not use the covariates: effects may be attenuated.",
     }
@@ -303,8 +349,8 @@ def _drifted(source: Source) -> Iterator[str]:
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
             f"{topics} other words in the draws than in the fit, because the documents "
-            "do not support them as one topic: the effect is not that of the fitted "
-            "topic. Use fewer topics, or method='fixed'."
+            "do not support these words as one topic. The effect is therefore not "
+            "that of the fitted topic. Use fewer topics, or method='fixed'."
         )
 
 
@@ -315,9 +361,9 @@ def _split(source: Source) -> Iterator[str]:
     pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
     for one, other in pairs[:3]:
         yield (
-            f"Topics {one} and {other} have nearly the same words: one subject "
-            "split in two, so the share of either means little. Read the effect on "
-            f"their sum, topics='{one} + {other}', or fit fewer topics."
+            f"Topics {one} and {other} have nearly the same words: they are one "
+            "subject split in two, so the share of either alone means little. Read "
+            f"the effect on their sum, topics='{one} + {other}', or fit fewer topics."
         )
     if len(pairs) > 3:
         yield f"{len(pairs) - 3} more pairs of topics have nearly the same words."

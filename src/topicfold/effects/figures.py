@@ -53,7 +53,7 @@ def effect_points(
         Of the intervals.
     """
     if by is not None:
-        raise DataError("by= applies to shares only. Leave out kind='effects'.")
+        raise DataError("by= only works for shares. Leave out kind='effects'.")
     contrasts = [c for c in effects.contrasts if c.covariate == covariate]
     rows = effects.rows(level=level)
     n = len(effects.outcomes)
@@ -66,6 +66,7 @@ def effect_points(
             order = np.argsort([row["estimate"] for row in own], kind="stable")
             names = [_name(own[place]) for place in order]
             axes.set_yticks(range(n), names, fontsize=8)
+            axes.set_ylim(-0.6, n - 0.4)  # no point on the edge
         for height, place in enumerate(order.tolist()):
             _point(axes, own[place], height)
         axes.axvline(0, color=MUTED, linewidth=0.8)
@@ -94,10 +95,10 @@ def expected_shares(
     covariate : str
         The column.
     by : str or None, default=None
-        A second covariate with levels: a curve for each, where the formula has their
-        interaction.
+        A second covariate with levels; there is a curve for each if the formula has
+        their interaction.
     n_topics : int, default=12
-        Outcomes to draw on one scale, those that change most first.
+        Number of outcomes to draw on one scale, those that change most first.
     level : float, default=0.95
         Of the intervals.
     """

@@ -34,8 +34,8 @@ def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
     """Return the outcomes that `topics` asks for, of topics with these names.
 
     None is every topic; a number or name is one; ``"1 + 4"`` and ``"1 - 4"`` are a sum
-    and a difference; a list has several of these. A mapping has names of yours and
-    lists of topics to add, or mappings from topics to weights.
+    and a difference; a list has several of these. A mapping has names that you choose
+    and lists of topics to add, or mappings from topics to weights.
     """
     if topics is None:
         return [_outcome(str(k), {k: 1.0}, names) for k in range(len(names))]
@@ -46,7 +46,7 @@ def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
     else:
         found = [_single(topic, names) for topic in topics]
     if not found:
-        raise DataError("topics is empty. Give numbers of topics, or None for all.")
+        raise DataError("topics is empty. Give the numbers of topics, or None for all.")
     return found
 
 
@@ -99,8 +99,8 @@ def _outcome(name: str, weights: Mapping[int, float], names: Sequence[str]) -> O
         row[topic] = weight
     if np.ptp(row) == 0:
         raise DataError(
-            f"the outcome {name!r} has all topics with the same weight, whose shares "
-            "always add up to the same. Leave some out."
+            f"the outcome {name!r} gives all topics the same weight, and their shares "
+            "always have the same sum. Leave some topics out."
         )
     words = " | ".join(
         f"{'minus ' if weight < 0 else ''}{names[topic]}"
@@ -122,8 +122,9 @@ class LeastSquares:
     The covariance of coefficients is robust to unequal variances (HC3 also to few
     documents, HC1 is what most programs report), or "classical", with one variance for
     all. Documents of one cluster are not independent: HC3 is then the jackknife over
-    clusters (CV3), else scores add up within clusters (CR1). `free` is the most degrees
-    of freedom that a covariance can have, `freedom` what it has.
+    clusters (CV3); otherwise scores are added up within clusters (CR1). `free` is the
+    largest number of degrees of freedom that a covariance can have, `freedom` the
+    number that it has.
     """
 
     def __init__(
@@ -167,8 +168,8 @@ class LeastSquares:
         """Return the degrees of freedom of the covariance of ``chosen @ b`` (k, p).
 
         Those of Satterthwaite, of several coefficients of Pustejovsky and Tipton
-        (2018), as if errors were independent and alike: fewer than documents or
-        clusters where some of these decide the coefficients.
+        (2018), as if errors were independent with equal variances. They are fewer than
+        documents or clusters if a few of these decide the coefficients.
         """
         key = chosen.tobytes()
         if key not in self._freedoms:
@@ -245,7 +246,10 @@ def _spread(parts: Floats) -> float:
 
 
 def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
-    """Return U_g'U_g of each cluster's rows; an eigenvalue of 1 is one it decides."""
+    """Return U_g'U_g of each cluster's rows.
+
+    An eigenvalue of 1 means that the cluster alone decides a coefficient.
+    """
     own = np.zeros((groups, left.shape[1], left.shape[1]))
     for row, cluster in zip(left, clusters, strict=True):
         own[cluster] += np.outer(row, row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Effects as people read them: tables, tests, predicted shares, sentences."""
+"""Effects for people to read: tables, tests, predicted shares, sentences."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Contrast:
 class Effects:
     """Effects of covariates on topic shares, with intervals.
 
-    Printed, it is a table. An effect is a difference of expected shares, the other
-    covariates being what they are in each document (an average marginal effect): of
-    every level and the first; of numbers, per unit; of dates, per year; of splines and
+    It prints as a table. An effect is a difference of expected shares, with the other
+    covariates as they are in each document (an average marginal effect): between each
+    level and the first; for numbers, per unit; for dates, per year; for splines and
     polynomials, between the first and the ninth decile.
 
     Attributes
@@ -55,9 +55,9 @@ class Effects:
     pooled : Pooled
         Coefficients and covariances.
     notes : tuple of str
-        What was left out and how errors were made.
+        What was left out, and how standard errors were computed.
     model_, split_ : estimator and array of bool, or None
-        Of `split_sample`: the fitted model, and the documents its topics are from.
+        From `split_sample`: the fitted model, and the documents its topics are from.
     """
 
     model_: Any = None
@@ -81,7 +81,7 @@ class Effects:
         adjust : {"holm", "fdr"} or None, default=None
             Adjust p-values for all tests of the table: "holm" keeps the probability of
             any false positive, "fdr" the expected share of them (Benjamini-Hochberg).
-            Intervals stay as they are.
+            Intervals do not change.
         """
         return self._rows(self.contrasts, level, adjust)
 
@@ -126,7 +126,7 @@ class Effects:
         at: Mapping[str, Any] | None = None,
         level: float = LEVEL,
     ) -> Table:
-        """Return the expected shares at values of a covariate, others as they are.
+        """Return the expected shares at values of a covariate, others unchanged.
 
         Parameters
         ----------
@@ -156,8 +156,8 @@ class Effects:
     def tests(self, *, adjust: str | None = None) -> Table:
         """Return a test of each covariate as a whole, for each outcome.
 
-        All coefficients of the covariate are zero: all levels are alike, the curve is
-        flat, interactions included.
+        The null hypothesis is that all coefficients of the covariate are zero,
+        interactions included: all levels are equal, or the curve is flat.
         """
         rows = Table()
         for place, outcome in enumerate(self.outcomes):
@@ -226,8 +226,9 @@ class Effects:
             The column; None is the first.
         kind : {"effects", "shares"} or None, default=None
             "effects" are points with intervals for each topic, "shares" are expected
-            shares along a number or by level. None is "shares" for a covariate that
-            is not a line or is drawn `by` another, else "effects".
+            shares along a number or by level. None is "shares" for a covariate whose
+            effect is not a straight line or that is drawn `by` another, otherwise
+            "effects".
         path : str or path, optional
             File to write: .png, .svg or .pdf.
         **options
@@ -242,7 +243,7 @@ class Effects:
 
     @cached_property
     def plot_data(self) -> dict[str, Any]:
-        """What figures show, as plain lists: effects, and shares by covariate."""
+        """The data of figures, as plain lists: effects, and shares by covariate."""
         shares = {}
         for covariate in self.design.covariates:
             rows = self.predict(covariate.name)
@@ -271,15 +272,15 @@ class Effects:
         }
 
     def side_table(self) -> SideTable:
-        """Return the effects as a table beside the topics, which the report shows.
+        """Return the effects as a side table of the topics, for the report.
 
-        Only of all topics one by one: sums and differences have no place there.
+        Only effects on single topics: the report has no place for sums and differences.
         """
         n_topics = len(self.outcomes[0].weights)
         single = [outcome.weights.tolist() for outcome in self.outcomes]
         if single != np.eye(n_topics).tolist():
             raise DataError(
-                "the report shows effects of every topic. Leave topics= out of "
+                "the report needs the effects on every topic. Leave topics= out of "
                 "effects()."
             )
         rows = self.rows()
@@ -356,8 +357,8 @@ class Effects:
         """Return the values of other covariates as the design has them."""
         if covariate.name in (at or {}):
             raise DataError(
-                f"at= has {covariate.name!r}, whose values are compared. Name other "
-                "covariates there."
+                f"at= names {covariate.name!r}, whose values are being compared. Name "
+                "other covariates in at=."
             )
         return {
             name: _value(self.design.covariate(name), value)

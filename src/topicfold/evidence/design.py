@@ -23,6 +23,7 @@ from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 # Columns up to which each is held against all others.
 MOST_COMPARED = 500
 DEGREE = 3
+_LONGEST = 40  # letters of a name in a message
 Column = dict[str, Any]
 
 
@@ -47,8 +48,8 @@ def learn_columns(
             columns.append(column)
     if left_out:
         warn_caller(
-            f"These features do not distinguish documents (one value in all, or a "
-            f"category of its own for each) and are left out: {_listed(left_out)}."
+            "These features do not distinguish documents (they have one value in all, "
+            f"or a different category in each) and are left out: {listed(left_out)}."
         )
     if not columns:
         raise DataError(
@@ -72,8 +73,8 @@ def encode(
     missing = [c["name"] for c in columns if c["name"] not in given]
     if missing:
         raise DataError(
-            f"The features have no column {_listed(missing)}, which the fit had. They "
-            f"have {_listed(given)}."
+            f"The features have no column {listed(missing)}, which the fit had. They "
+            f"have {listed(given)}."
         )
     parts = [sparse.csr_matrix(np.ones((n_documents, 1)))]
     for column in columns:
@@ -167,8 +168,8 @@ def named_columns(data: Any, n_documents: int) -> list[tuple[str, Any]]:
 
 def _is_records(data: Any) -> bool:
     """Whether features are a mapping for each document."""
-    listed = isinstance(data, list | tuple | np.ndarray)
-    return listed and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    rows = isinstance(data, list | tuple | np.ndarray)
+    return rows and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _object_array(values: Any) -> NDArray[Any]:
@@ -278,14 +279,17 @@ def encoded_column(
                 f"{column['width']}."
             )
         if not np.isfinite(values.data).all():
-            raise DataError("features has NaN or infinity. A sparse matrix is taken as "
-                            "it is: leave out what is missing.")  # fmt: skip
+            raise DataError("features has NaN or infinity. Sparse matrices may have "
+                            "neither: remove these entries.")  # fmt: skip
         return sparse.csr_matrix(values, dtype=np.float64)
     if kind == "category":
         return _encode_levels(name, values, column["levels"], warn=not fitting)
     numbers = _numbers(values)
     if numbers is None:
-        raise DataError(f"The feature {name!r} was a number in the fit; it is not now.")
+        raise DataError(
+            f"The feature {name!r} was a number in the fit, but is not a number now. "
+            "Give numbers."
+        )
     known = np.isfinite(numbers)
     if kind == "number":
         scaled = (numbers - column["mean"]) / column["scale"]
@@ -318,7 +322,7 @@ def _encode_levels(
     if unknown and warn:
         warn_caller(
             f"The feature {name!r} has categories that the fit did not know, "
-            f"{_listed(unknown)}: they have no effect."
+            f"{listed(unknown)}: they have no effect."
         )
     shape = len(values), len(levels)
     return sparse.csr_matrix((entries, (rows, columns)), shape=shape)
@@ -347,18 +351,18 @@ def _warn_collinear(columns: Sequence[Column], design: sparse.csr_matrix) -> Non
         found = [names[looked_at[j]] for j in dependent]
         warn_caller(
             "These features follow from those before them (collinear): "
-            f"{_listed(found)}. Only their joint effect can be learned. Leave "
-            "them out to read the effects of the others."
+            f"{listed(found)}. Only their joint effect can be learned. Leave them out "
+            "if you want to read the effects of the others."
         )
 
 
-def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
+def _dependent(gram: NDArray[np.float64]) -> list[int]:
     """Return the columns that are linear combinations of earlier ones (Cholesky)."""
     left = gram.copy()
     own = np.maximum(np.diag(gram).copy(), 1e-300)
     dependent = []
     for j in range(len(gram)):
-        if left[j, j] <= tol * own[j]:
+        if left[j, j] <= 1e-9 * own[j]:
             dependent.append(j)
             continue
         row = left[j] / left[j, j]
@@ -366,7 +370,15 @@ def _dependent(gram: NDArray[np.float64], tol: float = 1e-9) -> list[int]:
     return dependent
 
 
-def _listed(names: Iterable[str], most: int = 5) -> str:
-    shown = [repr(name) for name in names]
+def unknown_levels(column: Column, values: NDArray[Any]) -> list[str]:
+    """Return the categories of a column that have no column of the design."""
+    found = dict.fromkeys(level for value in values for level in _levels(value))
+    return [level for level in found if level not in column["levels"]]
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return the first names in quotes, long ones cut, and how many more there are."""
+    cut = [n if len(n) <= _LONGEST else f"{n[: _LONGEST - 1]}…" for n in names]
+    shown = [repr(name) for name in cut]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more

@@ -264,8 +264,8 @@ class Features(DeclaredParameters, Side):
         """Start from the model's own α."""
         if not (context.alpha > 0).all():
             raise DataError(
-                "Features change the prior of documents, and this model has none. "
-                "Use LDA."
+                "Features change the prior of documents, but this model has no such "
+                "prior. Use LDA."
             )
         total = float(context.alpha.sum())
         self.mean_ = context.alpha / total

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -29,7 +29,9 @@ from topicfold.evidence.design import (
     encoded_column,
     learn_column,
     learn_columns,
+    listed,
     named_columns,
+    unknown_levels,
 )
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.parts.sides import is_missing
@@ -97,8 +99,8 @@ def _factor(text: str, formula: str) -> Factor:
     found = _FACTOR.match(text)
     if found is None:
         raise DataError(
-            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; make a "
-            "column of your own for anything else."
+            f"{text!r} in the formula {formula!r} cannot be read. {_ADVICE}; for "
+            "anything else, compute a column yourself."
         )
     kind, inner, width, plain = found.groups()
     name = (inner or plain).strip("`")
@@ -135,10 +137,15 @@ class Covariates(NamedTuple):
             found += names
         return found
 
-    def design(self, data: Any, n_documents: int) -> NDArray[np.float64]:
-        """Return the design of a table, a column of ones first."""
+    def design(
+        self, data: Any, n_documents: int, *, fitting: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the design of a table, a column of ones first.
+
+        A warning names unknown categories, unless `fitting`.
+        """
         given = dict(named_columns(data, n_documents))
-        blocks = [_block(column, given) for column in self.columns]
+        blocks = [_block(column, given, fitting) for column in self.columns]
         parts = [np.ones((n_documents, 1))]
         for term in self.terms:
             rows = blocks[term[0]]
@@ -158,13 +165,13 @@ class Covariates(NamedTuple):
                 raise ValueError("the terms of the covariates are invalid")
 
 
-def _block(column: Column, given: dict[str, Any]) -> NDArray[np.float64]:
+def _block(column: Column, given: dict[str, Any], fitting: bool) -> NDArray[np.float64]:
     values = _values(column["name"], given)
     if column.get("as_levels", False):
         values = as_levels(values)
     elif column["kind"] == "spline":
         values = _numbers(column["name"], values)
-    return np.asarray(encoded_column(column, values).todense())
+    return np.asarray(encoded_column(column, values, fitting).todense())
 
 
 def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -200,6 +207,7 @@ def learn_covariates(
             data, n_documents, n_knots=None, min_documents=2
         )
         found = Covariates(columns, [[place] for place in range(len(columns))])
+        _warn_of_rare(columns, given)
         rows = np.asarray(design.todense())
         _warn_of_collinear(found, rows)
         return found, rows
@@ -208,7 +216,8 @@ def learn_covariates(
     columns = [_learned(factor, given) for factor in factors]
     numbers = [[factors.index(factor) for factor in term] for term in terms]
     covariates = Covariates(columns, numbers)
-    rows = covariates.design(data, n_documents)
+    rows = covariates.design(data, n_documents, fitting=True)
+    _warn_of_rare(columns, given)
     _warn_of_collinear(covariates, rows)
     return covariates, rows
 
@@ -232,11 +241,32 @@ def _warn_of_collinear(covariates: Covariates, design: NDArray[np.float64]) -> N
             name = columns[place]["name"]
             warnings.warn(
                 f"The covariate {name!r} follows from the others (collinear), so their "
-                "effects cannot be told apart. Leave it out.",
+                "effects cannot be separated. Leave it out.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
             return
+
+
+def _warn_of_rare(columns: Iterable[Column], given: dict[str, Any]) -> None:
+    """Report categories of one document, which have no effect."""
+    for column in columns:
+        if column["kind"] != "category":
+            continue
+        values = given[column["name"]]
+        own = as_levels(values) if column.get("as_levels", False) else values
+        rare = unknown_levels(column, own)
+        if rare:
+            one = len(rare) == 1
+            what = "a category" if one else f"{len(rare):,} categories"
+            warnings.warn(
+                f"The covariate {column['name']!r} has {what} of one document"
+                f"{'' if one else ' each'}, {listed(rare)}: "
+                f"{'it has' if one else 'they have'} no effect. Merge rare "
+                "categories.",
+                DataWarning,
+                stacklevel=level_of_caller(),
+            )
 
 
 def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:
@@ -247,8 +277,8 @@ def _warn_of_missing(given: dict[str, Any], names: Iterable[str]) -> None:
         if 0 < n_missing < len(values):
             warnings.warn(
                 f"The covariate {name!r} is missing in {n_missing:,} of "
-                f"{len(values):,} documents. They stay in the fit, and it has no "
-                "effect on them; leave them out if that is not meant.",
+                f"{len(values):,} documents. They stay in the fit without an effect of "
+                "this covariate; leave them out if you do not want that.",
                 DataWarning,
                 stacklevel=level_of_caller(),
             )
@@ -269,9 +299,12 @@ def _learned(factor: Factor, given: dict[str, Any]) -> Column:
             "out of the formula."
         )
     if factor.kind == "s" and column["kind"] != "spline":
+        known = {value for value in values if not is_missing(value)}
+        fewer = f", or s({factor.name}, df={LEAST_COLUMNS})"
         raise DataError(
-            f"s({factor.name}) needs a number with more values than the spline has "
-            f"knots. Write {factor.name}, or s({factor.name}, df={LEAST_COLUMNS})."
+            f"s({factor.name}) needs a number with more different values than the "
+            "spline has knots. Write "
+            f"{factor.name}{fewer if len(known) > LEAST_COLUMNS else ''}."
         )
     return {**column, "as_levels": True} if factor.kind == "C" else column
 
@@ -281,12 +314,6 @@ def _values(name: str, given: dict[str, Any]) -> Any:
         close = difflib.get_close_matches(name, given, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise DataError(
-            f"the covariates have no column {name!r}{hint}. They have "
-            f"{_listed(list(given))}."
+            f"the covariates have no column {name!r}{hint}. They have {listed(given)}."
         )
     return given[name]
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -115,7 +115,8 @@ class Labels(DeclaredParameters, Side):
         if len(bare) and self.n_background == 0:
             raise DataError(
                 f"Document {bare[0]} has no label, and there is no background topic "
-                "for it. Give None if its labels are not known, or n_background=1."
+                "that it could use. Give None if its labels are not known, or set "
+                "n_background=1."
             )
         return known
 
@@ -130,8 +131,9 @@ class Labels(DeclaredParameters, Side):
             shown = ", ".join(repr(str(label)) for label in strange[:5])
             warn_caller(
                 f"No document of the fit had the label{'s' * (len(strange) > 1)} "
-                f"{shown}{' and more' if len(strange) > 5 else ''}: left out; a "
-                "document with no other label may use all topics."
+                f"{shown}{' and more' if len(strange) > 5 else ''}. "
+                f"{'They are' if len(strange) > 1 else 'It is'} ignored; a document "
+                "with no other label may use all topics."
             )
         chosen = sparse.csr_matrix(
             (np.ones(len(classes)), (np.arange(len(classes)), np.maximum(found, 0))),
@@ -159,8 +161,8 @@ class Labels(DeclaredParameters, Side):
             )
         if len(self.classes_) == 0:
             warn_caller(
-                "The model was fitted without a known label of any document, so it is "
-                f"LDA with n_background={self.n_background}. Give fit(X, labels=...)."
+                "The model was fitted without any known label, so it is LDA with "
+                f"n_background={self.n_background}. Give fit(X, labels=...)."
             )
         self.topic_names_ = self.names()
         return n_topics

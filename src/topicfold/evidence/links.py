@@ -167,8 +167,8 @@ class Links(DeclaredParameters, Side):
         """Return the links, symmetric and without those that are held out."""
         if not context.fitting:
             raise DataError(
-                "only fit takes links: transform finds the mixtures of new documents "
-                "from their words. suggest_links suggests links for them."
+                "only fit accepts links: transform finds the mixtures of new documents "
+                "from their words. To get links of new documents, use suggest_links."
             )
         size = context.n_documents
         graph = read_links(data, size)
@@ -442,8 +442,8 @@ def _check_whole(data: Any) -> None:
             if any(value is data for value in given.values()):
                 raise DataError(
                     "links cannot be cross-validated: they are pairs of rows of X, and "
-                    "every part of X has other rows. Hold documents out yourself, with "
-                    "the links among the others renumbered, or use "
+                    "the rows have other numbers in a part of X. Hold documents out "
+                    "yourself and renumber the links between the others, or use "
                     "Links(held_out=0.2)."
                 )
         frame = frame.f_back  # type: ignore[assignment]

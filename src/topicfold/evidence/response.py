@@ -196,8 +196,8 @@ class Response(DeclaredParameters, Side):
         if context.fitting:
             if not _are_topics(self.background, context.n_topics):
                 raise DataError(
-                    f"background has {self.background!r}; give numbers of topics, from "
-                    f"0 to {context.n_topics - 1}, not of all of them."
+                    f"background has {self.background!r}; give the numbers of some "
+                    f"topics, from 0 to {context.n_topics - 1}, but not all of them."
                 )
             mean_length = float(context.lengths.mean())
             self.weight_ = mean_length if self.weight is None else float(self.weight)
@@ -467,7 +467,7 @@ class Response(DeclaredParameters, Side):
         data = self.check(response, context)
         known, targets = data.known, data.targets[data.known]
         if not known.any():
-            raise DataError("the response of no document is known: there is no score.")
+            raise DataError("no document has a known response, so there is no score.")
         found = found[known]
         if self.kind == "real":
             found = (found - self.mean_) / self.scale_
@@ -539,8 +539,8 @@ def _check_varied(values: Matrix, n_documents: int) -> None:
     """Refuse responses that are the same for all documents."""
     if not len(values):
         raise DataError(
-            f"response is NaN, None or -1 in all {n_documents} documents: nothing is "
-            "known. Give the responses of some documents, or use LDA."
+            f"response is NaN, None or -1 in all {n_documents} documents, so there is "
+            "nothing to learn from. Give the responses of some documents, or use LDA."
         )
     if (values == values[0]).all():
         raise DataError(

@@ -24,12 +24,12 @@ EDGE = 0.01
 LEAST_SHAPE, MOST_SHAPE = 0.5, 500.0
 
 
-def checked_times(data: Any, n_documents: int, what: str = "time") -> NDArray[Any]:
+def checked_times(data: Any, n_documents: int) -> NDArray[Any]:
     """Return times as float64, or as datetime64 if they are dates; NaN is unknown."""
     values = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
     if values.ndim != 1:
-        raise DataError(f"{what} has {values.ndim} dimensions. Give one per document.")
-    check_rows(what, len(values), n_documents)
+        raise DataError(f"time has {values.ndim} dimensions. Give one per document.")
+    check_rows("time", len(values), n_documents)
     if values.dtype.kind == "M":
         return values
     if values.dtype.kind in "biuf":
@@ -45,12 +45,12 @@ def checked_times(data: Any, n_documents: int, what: str = "time") -> NDArray[An
             wrong = next((text for text in known if parse_times([text]) is None), None)
             if wrong is not None:
                 raise DataError(
-                    f"{what} has {wrong!r}, which is neither a number nor a date. "
+                    f"time has {wrong!r}, which is neither a number nor a date. "
                     "Write dates as 2001-05-03, and leave unknown ones empty."
                 )
             shown = known[0]
             raise DataError(
-                f"{what} has {shown!r}, and not all of its values are numbers or dates "
+                f"time has {shown!r}, but its values must be all numbers or all dates "
                 "of one form. Write dates as 2001-05-03."
             )
         if found.dtype.kind == "M":
@@ -58,7 +58,7 @@ def checked_times(data: Any, n_documents: int, what: str = "time") -> NDArray[An
         numbers = found
     if np.isinf(numbers).any():
         row = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise DataError(f"{what} is infinite in row {row}. Correct it.")
+        raise DataError(f"time is infinite in row {row}. Correct it.")
     return numbers
 
 
@@ -107,8 +107,7 @@ class TimeStamps(DeclaredParameters, Side):
     data = "time"
     hook = "evidence"
     _saved = saved.forms(
-        range_=saved.numbers("2"),
-        shapes_=saved.numbers("2K", saved.SMALLEST),
+        range_=saved.numbers("2"), shapes_=saved.numbers("2K", saved.SMALLEST)
     )
     weight: Annotated[float, NOT_NEGATIVE]
 

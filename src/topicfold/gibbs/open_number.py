@@ -219,10 +219,7 @@ def drawn_tables(
 
 
 def drawn_concentration(
-    value: float,
-    n_tables: float,
-    customers: NDArray[Any],
-    rng: np.random.Generator,
+    value: float, n_tables: float, customers: NDArray[Any], rng: np.random.Generator
 ) -> float:
     """Draw the concentration of Dirichlet processes with so many tables in all.
 

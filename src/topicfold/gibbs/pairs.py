@@ -76,11 +76,7 @@ class Pairs(NamedTuple):
 
 
 def halves(
-    tokens: Sampled,
-    alpha: NDArray[np.float64],
-    eta: float,
-    seed: int,
-    threads: int = 1,
+    tokens: Sampled, alpha: NDArray[np.float64], eta: float, seed: int, threads: int = 1
 ) -> Pairs:
     """Part each topic in two, by the documents that have its tokens."""
     grouped = _grouped(tokens, tokens.topics, np.zeros_like(tokens.topics), len(alpha))

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from topicfold.core.jit import kernel
-from topicfold.core.parameters import whole_number
+from topicfold.core.parameters import warn_caller, whole_number
 from topicfold.core.threads import n_threads, one_blas_thread, run_ranges
 from topicfold.exceptions import DataError
 
@@ -37,6 +37,7 @@ ROUNDS, PER_CELL = 8, 60  # of k-means; documents of its sample per cell
 BLOCK = 512  # rows of a product; fixed, as a sum's order may depend on it
 MORE = 2  # candidates for each neighbour
 LARGEST = 1e15  # of a number in an embedding: squares stay finite in float32
+SAME_VECTOR = 0.9  # cosine of two vectors of a text, by an encoder and its copy
 GRID = 2.0**-20  # similarities are told apart as finely as this
 
 
@@ -57,8 +58,8 @@ def check_embeddings(
         rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "embeddings are not a table of numbers: every row needs as many numbers. "
-            "Give an array of shape (documents, dimensions)."
+            "embeddings are not a table of numbers: all rows must have the same "
+            "length. Give an array of shape (documents, dimensions)."
         ) from error
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise DataError(
@@ -122,8 +123,8 @@ class EmbeddingIndex:
         self.rows_ = check_embeddings(embeddings, n_documents)
         if not self.rows_.any():
             raise DataError(
-                "all embeddings are zeros, which tell nothing about the documents. "
-                "Leave them out, or look at what the encoder returned."
+                "all embeddings are zeros, so they say nothing about the documents. "
+                "Leave them out, or check what the encoder returned."
             )
         self.n_documents = n_documents
 
@@ -280,7 +281,7 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
         raise DataError(
             f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
             "Give an object that has it, such as a SentenceTransformer, or a function "
-            "of the texts; nothing is downloaded by name."
+            "of the texts; topicfold downloads no encoder by its name."
         )
     if texts is None:
         raise DataError(
@@ -333,6 +334,27 @@ def refuse_data(model: Any, given: Mapping[str, Any]) -> None:
         )
     for name in given:
         raise TypeError(
-            f"{type(model).__name__}.fit() takes no {name!r}. Look at the parameters "
-            "of its fit, or leave it out."
+            f"{type(model).__name__}.fit() takes no {name!r}. Leave it out, or see the "
+            "parameters of its fit."
+        )
+
+
+def check_same_encoder(
+    encoder: Any, rows: Any, texts: Sequence[str] | None, fitted_by: str | None
+) -> None:
+    """Warn of an encoder that makes another vector of a text than that of the fit.
+
+    The first text with a vector is compared; none is where texts are not stored.
+    """
+    if rows is None or texts is None or not rows.any():
+        return
+    known = int(rows.any(axis=1).argmax())
+    made = encode(encoder, texts[known : known + 1])
+    own = check_embeddings(rows[[known]], 1)
+    if made.shape != own.shape or float(made[0] @ own[0]) < SAME_VECTOR:
+        by = "" if fitted_by is None else f", by {fitted_by}"
+        warn_caller(
+            f"The encoder {encoder_name(encoder)} makes another vector of document "
+            f"{known} than that of the fit{by}, so new texts would be compared with "
+            "vectors of another kind. Give the encoder of the fit."
         )

@@ -243,11 +243,7 @@ class NeighborIndex:
             )
 
     def query(
-        self,
-        X: Any,
-        n_neighbors: int = 10,
-        *,
-        n_jobs: int | None = None,
+        self, X: Any, n_neighbors: int = 10, *, n_jobs: int | None = None
     ) -> Neighbors:
         """Return the nearest index documents of each row of `X`.
 

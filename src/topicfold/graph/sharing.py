@@ -8,10 +8,19 @@ follows the length of the texts: the neighbours of a short one are worth about
 held-out words best, in simulated and in real texts, with vectors that tell all topics
 apart and with those that tell half. The neighbours of a longer text, of `SHORT_TEXT`
 words or more, are worth `LONG_TOKENS`, or `LONG_WEIGHT` of its own. Everyday words are
-frequent in all longer texts, and topics would fill with them. So of the sum s over the
-neighbours of a longer text only ``max(s_w - ε p_w Σ s, 0)`` is shared, as many words in
-all, with p the word frequencies of the corpus: what its neighbours say much more often
-than others do. ε rises from 0 in texts of half of `SHORT_TEXT` words to `EXCESS`.
+frequent in all longer texts, and topics would fill with them. So words of a longer text
+are shared by how much the neighbours say about them: with s_d the counts of its
+neighbours and p the word frequencies of the corpus, a word is
+
+    lift_w = Σ_d x_dw s_dw / Σ_w s_dw  /  p_w Σ_d x_dw
+
+times as frequent beside documents that have it as elsewhere, and its counts are shared
+``max(1 - 1/lift_w, 0)^γ`` times; all of a document's, then, in the same proportion, so
+that as many are shared. γ rises from 0 in texts of half of `SHORT_TEXT` words to
+`POWER` in those of `SHORT_TEXT`: short texts have few everyday words, and where vectors
+see only some topics, the words of the others would be left out. (A threshold for each
+document's own words, in place of one weight per word, led mixtures of simulated texts
+away from the truth.)
 
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
@@ -36,11 +45,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    DeclaredParameters,
-    whole,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, DeclaredParameters, whole
 from topicfold.graph.embedding import GRID, EmbeddingIndex, Rows, check_embeddings
 from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 
@@ -48,9 +53,8 @@ from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
 # The same in longer texts.
 LONG_TOKENS, LONG_WEIGHT = 40.0, 0.35
-# How many times as frequent as in the corpus a word must be among the neighbours of a
-# longer text.
-EXCESS = 3.0
+# How much less everyday words of longer texts are shared.
+POWER = 2.0
 # Mean words of a text below which it is short, and says less itself: the share of
 # `LEAST_AGREEMENT` that is asked of it.
 SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
@@ -69,8 +73,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     A document is seen as its own counts and, `weight` times, the mean counts of its
     nearest documents, of which words of a single neighbour are left out: short texts
     then share words with texts that say the same in other words. Longer texts share
-    what these documents say more often than others: three times as often, in texts of
-    40 words or more.
+    mostly words that near documents have in common, and hardly any everyday words.
 
     Parameters
     ----------
@@ -91,6 +94,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         neighbours than with those of random documents, in nats per token.
     counts_ : csr_matrix of shape (n_documents, n_terms)
         The counts of the training documents.
+    word_weights_ : ndarray of shape (n_terms,)
+        How much of a word's counts is shared; 1 in texts of fewer than 20 words.
     embeddings_ : ndarray of shape (n_documents, n_dimensions)
         Unit rows of their embeddings, in float32.
     walks_ : ndarray of shape (n_documents, n_walks)
@@ -129,12 +134,15 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         counts = _floats(X)
         self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
         self.counts_ = counts
-        for name in ("_index", "places", "_place_index", "_frequencies"):
+        for name in ("_index", "places", "_place_index"):
             self.__dict__.pop(name, None)
         self.walks_ = walks_of(self._index, n_jobs=n_jobs)
         near, _ = self._place_index.query(None, self.n_neighbors, n_jobs=n_jobs)
         self.agreement_ = agreement(counts, near)
         self.weight_ = self._rule() if self.weight is None else float(self.weight)
+        self.word_weights_ = np.ones(counts.shape[1], dtype=np.float32)
+        if self.weight_ and self._power:
+            self.word_weights_ = word_weights(counts, near, self._power)
         return self._joined(counts, near)
 
     def _rule(self) -> float:
@@ -156,9 +164,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return float(counts.sum(dtype=np.float64)) / max(counts.shape[0], 1)
 
     @property
-    def _excess(self) -> float:
-        longer = 2 * self._length / SHORT_TEXT - 1
-        return EXCESS * min(max(longer, 0.0), 1.0)
+    def _power(self) -> float:
+        return POWER * min(max(2 * self._length / SHORT_TEXT - 1, 0.0), 1.0)
 
     @property
     def _least(self) -> float:
@@ -203,12 +210,6 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         return places_of(self.walks_, self.embeddings_)
 
     @cached_property
-    def _frequencies(self) -> NDArray[np.float64]:
-        """Return the word frequencies of the training documents."""
-        sums = np.asarray(self.counts_.sum(axis=0, dtype=np.float64)).ravel()
-        return sums / max(sums.sum(), 1e-300)
-
-    @cached_property
     def _index(self) -> EmbeddingIndex:
         return EmbeddingIndex(self.embeddings_)
 
@@ -233,19 +234,15 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         self, training: sp.csr_matrix, near: NDArray[np.int64]
     ) -> sp.csr_matrix:
         """Return what documents get from these neighbours."""
-        joined = near >= 0
-        n_joined = joined.sum(axis=1)
-        shape = len(near), training.shape[0]
-        rows = near[joined], np.r_[0, np.cumsum(n_joined)]
-        ones = np.ones(len(rows[0]), training.dtype)
-        graph = sp.csr_matrix((ones, *rows), shape=shape)
+        graph = _neighbor_graph(near, training.shape[0], training.dtype)
+        n_joined = np.diff(graph.indptr)
         total = graph @ training
         # Of the same structure, as both are products of the same two structures.
         n_having = graph @ training.sign()
         many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
         total.data[many & (n_having.data < SHARED_BY)] = 0
-        if self._excess:
-            total = _beyond(total, self._excess * self._frequencies)
+        if self._power:
+            total = _weighted(total, self.word_weights_)
         shares = self.weight_ / np.maximum(n_joined, 1)
         total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
         total.eliminate_zeros()
@@ -253,6 +250,7 @@ class CountSharing(DeclaredParameters, BaseEstimator):
 
     _saved = saved.forms(
         walks_=saved.numbers("DW", -2, 2),
+        word_weights_=saved.numbers("V", 0, 1),
         weight_=saved.number(0),
         agreement_=saved.number(),
     )
@@ -263,8 +261,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         counts: Any = getattr(self, "counts_", None)
         if rows is None and counts is None:
             return  # saved before it was fitted
-        sizes = {"D": len(rows), "W": np.shape(self.walks_)[1]}
-        saved.check(self, sizes)
+        width = np.shape(counts)[1] if np.ndim(counts) == 2 else -1
+        saved.check(self, {"D": len(rows), "W": np.shape(self.walks_)[1], "V": width})
         shapes = np.ndim(rows), np.shape(counts)[:1]
         if (
             not (isinstance(rows, np.ndarray) and sp.issparse(counts))
@@ -278,22 +276,58 @@ class CountSharing(DeclaredParameters, BaseEstimator):
             raise ValueError("its counts are invalid")
 
 
-def _beyond(sums: sp.csr_matrix, shares: NDArray[np.float64]) -> sp.csr_matrix:
-    """Return what words have beyond these shares of their rows, in rows as large.
+def _neighbor_graph(
+    near: NDArray[np.int64], n_documents: int, dtype: Any = np.float64
+) -> sp.csr_matrix:
+    """Return ones where a document has a neighbour."""
+    joined = near >= 0
+    starts = np.r_[0, np.cumsum(joined.sum(axis=1))]
+    ones = np.ones(starts[-1], dtype)
+    return sp.csr_matrix((ones, near[joined], starts), (len(near), n_documents))
+
+
+def word_weights(
+    counts: sp.csr_matrix, near: NDArray[np.int64], power: float = POWER
+) -> NDArray[np.float32]:
+    """Return how much of a word's counts is shared; see the module.
+
+    Examples
+    --------
+    >>> counts = sp.csr_matrix([[1.0, 3, 0], [1, 3, 0], [1, 0, 3], [1, 0, 3]])
+    >>> word_weights(counts, np.array([[1], [0], [3], [2]])).tolist()
+    [0.0, 0.25, 0.25]
+    """
+    beside = np.zeros(counts.shape[1])
+    for i in range(0, len(near), BLOCK):
+        own = counts[i : i + BLOCK]
+        sums = _neighbor_graph(near[i : i + BLOCK], counts.shape[0], own.dtype) @ counts
+        totals = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
+        both = sp.csr_matrix(own.multiply(sums))
+        shares = np.repeat(
+            1 / np.where(totals > 0, totals, np.inf), np.diff(both.indptr)
+        )
+        beside += np.bincount(both.indices, both.data * shares, len(beside))
+    often = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
+    by_chance = often**2 / max(often.sum(), 1e-300)
+    lift = np.maximum(beside / np.where(by_chance > 0, by_chance, 1.0), 1.0)
+    return np.asarray((1 - 1 / lift) ** power, dtype=np.float32)
+
+
+def _weighted(sums: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:
+    """Return rows with the counts of words weighted, and as many in all.
 
     Examples
     --------
     >>> sums = sp.csr_matrix([[4.0, 1.0, 5.0]])
-    >>> _beyond(sums, np.array([0.2, 0.2, 0.8])).toarray()
-    array([[10.,  0.,  0.]])
+    >>> _weighted(sums, np.array([1.0, 1.0, 0.0])).toarray()
+    array([[8., 2., 0.]])
     """
-    rows = np.repeat(np.arange(sums.shape[0]), np.diff(sums.indptr))
     before = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
-    found = np.maximum(sums.data - before[rows] * shares[sums.indices], 0)
-    kept = sp.csr_matrix((found, sums.indices, sums.indptr), sums.shape)
-    after = np.asarray(kept.sum(axis=1)).ravel()
-    kept.data *= (before / np.where(after > 0, after, 1.0))[rows]
-    return sp.csr_matrix(kept, dtype=sums.dtype)
+    sums.data *= weights[sums.indices].astype(sums.dtype, copy=False)
+    after = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
+    scales = before / np.where(after > 0, after, 1.0)
+    sums.data *= np.repeat(scales, np.diff(sums.indptr)).astype(sums.dtype, copy=False)
+    return sums
 
 
 def _seen_before(
@@ -335,10 +369,7 @@ def _gain(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:
     step = -(-len(near) // ASKED)
     asked, near = sp.csr_matrix(counts[::step], dtype=np.float64), near[::step]
     frequencies = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
-    joined = near >= 0
-    starts = np.r_[0, np.cumsum(joined.sum(axis=1))]
-    ones = np.ones(starts[-1])
-    graph = sp.csr_matrix((ones, near[joined], starts), (len(near), counts.shape[0]))
+    graph = _neighbor_graph(near, counts.shape[0])
     sums = sp.csr_matrix(graph @ counts.astype(np.float64))
     totals = np.asarray(sums.sum(axis=1)).ravel()
     rows = np.repeat(np.arange(len(near)), np.diff(asked.indptr))

@@ -334,14 +334,19 @@ def document_completion(
     return float(np.exp(total / max(tokens, 1.0)))
 
 
+def check_cache(cache: Any) -> None:
+    """Refuse what is not the weight of a word cache."""
+    if cache is None or (isinstance(cache, str) and cache == "learned"):
+        return
+    if isinstance(cache, str | bool) or not 0 <= cache <= 1:
+        raise DataError(f'cache={cache!r}; give a weight from 0 to 1, or "learned".')
+
+
 def _cache_weight(
     cache: float | str, theta: Any, topics: Any, observed: Any, parts: Any
 ) -> float:
-    if cache != "learned":
-        if isinstance(cache, str | bool) or not 0 <= cache <= 1:
-            raise DataError(
-                f'cache={cache!r}; give a weight from 0 to 1, or "learned".'
-            )
+    check_cache(cache)
+    if not isinstance(cache, str):
         return float(cache)
     if parts is None:
         return cache_weight(theta, topics, observed)

@@ -269,8 +269,9 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     spread = float(np.log1p(X.data) @ weights[X.indices])
     if not spread > 0:
         raise DataError(
-            "no word separates the classes: each is equally common in all of them. "
-            "Check the labels; TwoPhase(word_weights=None) needs no such word."
+            "no word separates the classes: every word is equally common in all of "
+            "them. Check the labels, or use TwoPhase(word_weights=None), which does "
+            "not weight words by class."
         )
     return weights * (X.data.sum(dtype=np.float64) / spread)
 

@@ -52,6 +52,11 @@ COMMON_PART = 0.05
 # With fewer topics none is spared, and one topic's own words may be in many documents.
 LEAST_TOPICS = 10
 COMMON_AMONG_FEW = 0.8
+# How far documents of a cluster must be from differing in their share of common words
+# by chance alone, in itself and in standard errors: those of real corpora are by 0.001
+# to 0.1. Where all topics have these words alike, none starts from them
+# (benchmarks/results/mixtures.md).
+LEAST_DIFFERENCE, LEAST_ERRORS = 0.001, 2.0
 # Of two rival starts: documents that are looked at, passes over them, and updates of
 # each in a pass.
 RIVAL_DOCUMENTS, PASSES, UPDATES, TOL = 1000, 3, 2, 1e-3
@@ -193,14 +198,21 @@ class _Start(NamedTuple):
         rows.data *= np.repeat(np.sqrt(lengths / lengths.mean()), np.diff(rows.indptr))
         common, n_apart = self._common(X)
         n_clusters = self.n_topics - n_apart
+        clusters: Callable[..., sparse.csr_matrix]
         with one_blas_thread():
             if given is None:
                 rank = min(n_clusters, MOST_DIMENSIONS)
                 places = _latent(rows, rank, self.rng, self.threads)
-                members = _k_means(places, n_clusters, self.rng, self.threads)
+                clusters = _k_means
             else:
                 places = given[np.diff(whole.indptr) > 0]
-                members = _tight_clusters(places, n_clusters, self.rng, self.threads)
+                clusters = _tight_clusters
+            members = clusters(places, n_clusters, self.rng, self.threads)
+            if not _differ(X, common, members):
+                common = common[:0]
+                if n_apart:
+                    n_clusters, n_apart = self.n_topics, 0
+                    members = clusters(places, n_clusters, self.rng, self.threads)
             counts = sparse.csr_matrix(members @ X)
             usage = counts[:, common].toarray()
             apart = self._groups(usage, n_apart) if n_apart else usage[:0]
@@ -260,6 +272,32 @@ class _Start(NamedTuple):
             part = np.maximum((sign if k < rank else -sign) * v, 0) ** 2
             share = part / part.sum() if part.sum() > 0 else unigram
             yield 0.8 * share + 0.2 * unigram * rng.gamma(1.0, size=len(v))
+
+
+def _differ(X: Any, words: Any, members: sparse.csr_matrix) -> bool:
+    """Return whether shares of words differ among a cluster's documents, not by chance.
+
+    By the correlation of being one of these words, of two tokens of a document: 0 where
+    all documents have the same share, 1 where each has these words only or none.
+    """
+    if not len(words):
+        return False
+    chosen = np.zeros(X.shape[1])
+    chosen[words] = 1.0
+    own, lengths = X @ chosen, X @ np.ones(X.shape[1])
+    sizes = members.getnnz(axis=1)
+    shares = (members @ own) / np.maximum(members @ lengths, 1.0)
+    cluster, rows = np.repeat(np.arange(len(sizes)), sizes), members.indices
+    used = ((sizes > 1) & (shares > 0) & (shares < 1))[cluster]
+    cluster, own, lengths = cluster[used], own[rows][used], lengths[rows][used]
+    pairs = (lengths * (lengths - 1.0)).sum()
+    if not pairs > 0:
+        return False
+    scale = sizes / (np.maximum(sizes - 1, 1) * np.maximum(shares * (1 - shares), 1e-9))
+    spread = (scale[cluster] * (own - shares[cluster] * lengths) ** 2).sum()
+    difference = (spread - lengths.sum()) / pairs
+    error = np.sqrt(2.0 * (lengths**2).sum()) / pairs
+    return bool(abs(difference) > max(LEAST_DIFFERENCE, LEAST_ERRORS * error))
 
 
 def _half_of(documents: sparse.csr_matrix, unigram: Array) -> Array:
@@ -370,11 +408,11 @@ def _tight_clusters(
 
 
 def place_clusters(
-    places: Array, n_clusters: int, rng: np.random.RandomState, threads: int = 1
+    places: Array, n_clusters: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
     """Return the cluster of each unit row."""
     with one_blas_thread():
-        members = _tight_clusters(places, n_clusters, rng, threads)
+        members = _tight_clusters(places, n_clusters, rng, 1)
     return np.asarray(members.tocsc().argmax(axis=0)).ravel().astype(np.int64)
 
 
@@ -474,8 +512,8 @@ def _may_be_anchors(X: sparse.csr_matrix, n_topics: int) -> NDArray[np.bool_]:
     found = documents >= max(least, 1)
     if found.sum() < n_topics:
         raise DataError(
-            f"init='spectral' needs a word of its own for each of {n_topics} topics, "
-            f"but X has {int(found.sum())} words. Use fewer topics or another init."
+            f"init='spectral' needs a separate word for each of {n_topics} topics, but "
+            f"X has {int(found.sum())} words. Use fewer topics or another init."
         )
     return np.asarray(found)
 

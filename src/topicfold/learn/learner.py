@@ -51,7 +51,7 @@ from topicfold.learn.priors import (
     dirichlet_from_mean_log,
     symmetric_from_mean_log,
 )
-from topicfold.learn.rearranging import AT, Sample, swapped_topics
+from topicfold.learn.rearranging import AT, EVERY, LAST, Sample, swapped_topics
 from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
@@ -134,6 +134,8 @@ class Learner:
     #: By which topics are merged and split; and whether α is learned from it, too.
     sample: Sample | None = None
     samples_alpha = False
+    #: Pass before which topics are looked at last.
+    last_look = AT[-1]
     #: How much of a token's own count leaves the counts of its word where it does.
     own_word_share = OWN_WORD_SHARE
     _own: OwnShare | None = None
@@ -217,19 +219,18 @@ class Learner:
     def moved(self) -> float:
         """Return the mean share of a document's mixture that the last pass moves.
 
-        Infinite while what the θ-step learns still changes; 0 where passes are not
-        extrapolated: there the objective alone decides.
+        Where passes are not extrapolated, what the θ-step learns and the objective
+        decide.
         """
-        if self.theta_step.moving:
-            return np.inf
+        learned = self.theta_step.moved()
         if self.extrapolation is None or self._pass is None:
-            return 0.0
+            return learned
         if self.known is not None and self.known.own is not None:
             total = self.known.moved(self.documents, self._pass.counts)
         else:
             rows = self.documents, self._pass.counts
             (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
-        return float(total) / max(self.engine.n_documents, 1)
+        return max(learned, float(total) / max(self.engine.n_documents, 1))
 
     def start(self) -> float:
         """Evaluate the start."""
@@ -260,7 +261,7 @@ class Learner:
         self._set_topics(words)
         self._take_topics()
         self._move_documents(done.counts)
-        if self.sample is not None and self._iteration in AT:
+        if self.sample is not None and self._iteration in (*AT, self.last_look):
             self._rearrange(self.sample)
 
     def has_free_topics(self) -> bool:
@@ -286,6 +287,14 @@ class Learner:
         topics, totals = self._joint_topics()
         asked = topics, self.alpha, self.eta, self._iteration, free
         alpha, swaps = sample.look(*asked, threads=self.engine.threads)
+        independent = sample.independent if self.known is None else 0.0
+        share = OWN_WORD_SHARE + (1 - OWN_WORD_SHARE) * independent
+        if share > self.own_word_share:
+            self.own_word_share = share
+            if self.extrapolation is not None:
+                self.extrapolation.begin_again()
+        if swaps and independent and self.last_look <= self._iteration < LAST:
+            self.last_look = self._iteration + EVERY
         if self.samples_alpha:
             self.prior_updates.append(self._iteration)
             self.alpha = alpha
@@ -693,9 +702,12 @@ class Learner:
             "documents": self.documents,
             "alpha": self.alpha,
             "eta": self.eta,
+            "own_word_share": float(self.own_word_share),
+            "last_look": self.last_look,
             "iteration": self._iteration,
             "prior_updates": list(self.prior_updates),
-            **carried(self.theta_step, "theta_step"),
+            **carried(self.theta_step, "side theta_step"),
+            **carried(self.phi_step, "phi_step"),
             **({} if self.extrapolation is None else self.extrapolation.state()),
             **({} if self.known is None else self.known.state()),
         }
@@ -707,11 +719,15 @@ class Learner:
         """Go on from a `state`; returns the objective there."""
         self.alpha, self.eta = state["alpha"], float(state["eta"])
         self._iteration = int(state["iteration"])
+        self.own_word_share = float(state["own_word_share"])
+        self.last_look = int(state["last_look"])
         self.prior_updates = list(state["prior_updates"])
         if (state["totals"] < 0.5 * self.eta).any():
             raise ValueError("totals are below the prior of the topics")
-        for name in carried(self.theta_step, "theta_step"):
-            setattr(self.theta_step, name.rpartition(" ")[2], state[name])
+        steps = {"side theta_step": self.theta_step, "phi_step": self.phi_step}
+        for prefix, step in steps.items():
+            for name in carried(step, prefix):
+                setattr(step, name.rpartition(" ")[2], state[name])
         self._restore_own(state)
         if self.known is not None:
             self.known.restore(state, self._iteration, self.alpha, self.eta)
@@ -795,7 +811,7 @@ class Cvb0(Learner):
 
         Less, by `AFTER_LOOKS`, once no more topics are merged or split.
         """
-        settled = self.sample is not None and self._iteration > AT[-1]
+        settled = self.sample is not None and self._iteration > self.last_look
         return super().moved() / (AFTER_LOOKS if settled else 1.0)
 
     def _priors_value(self) -> float:
@@ -854,12 +870,11 @@ class LeftOut(Learner):
         return self
 
     def moved(self) -> float:
-        """Return 0, or infinity while what is learned still changes.
+        """Return how far the last pass moved what is learned.
 
         Mixtures at their modes are not the shares that the last pass expects.
         """
-        going = self._iteration <= self.last or self.theta_step.moving
-        return np.inf if going else 0.0
+        return np.inf if self._iteration <= self.last else self.theta_step.moved()
 
     def free_scratch(self) -> None:
         """Let go of what only another iteration would need."""
@@ -1105,10 +1120,10 @@ def _joined_share(made: list[tuple[int, TopicWeights]], part: float) -> OwnShare
     )
 
 
-def carried(step: ThetaStep, name: str) -> dict[str, Any]:
+def carried(step: Step, prefix: str) -> dict[str, Any]:
     """Return the numbers that a step has learned, by names of a state."""
     return {
-        f"side {name} {attribute}": value
+        f"{prefix} {attribute}": value
         for attribute, value in step._learned().items()
         if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f"
     }
@@ -1118,6 +1133,6 @@ def check_resumable(step: ThetaStep) -> None:
     """Refuse to keep the state of a fit whose θ-step has one of its own."""
     if step.needs_graph or step.needs_all_documents:
         raise DataError(
-            f"{type(step).__name__} keeps a state of its own between iterations: "
-            "Resume works with steps that see some documents at a time."
+            f"{type(step).__name__} keeps a state between iterations, so Resume cannot "
+            "save it: Resume works with steps that see some documents at a time."
         )

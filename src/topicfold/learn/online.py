@@ -306,8 +306,8 @@ class OnlineFit:
         """Return what `restore` needs: the statistics, and the random numbers'."""
         if self.sides is not None and any(side.learns for side in self.sides.sides):
             raise DataError(
-                "Resume cannot keep what sides learn in batches: leave out batch_size "
-                "or Resume. Checkpoint saves results during a fit."
+                "Resume cannot save what sides learn in batches. Leave out batch_size "
+                "or Resume; Checkpoint saves results during a fit."
             )
         stream, learner = self.learner.stream, self.learner
         values = {f.name: getattr(stream, f.name) for f in fields(stream)[3:]}
@@ -322,7 +322,7 @@ class OnlineFit:
         self.learner.alpha, self.learner.eta = state["alpha"], state["eta"]
         position, has_gauss, gauss = state["rest"]
         if not 0 <= position <= len(state["keys"]):
-            raise ValueError(f"random numbers have no position {position}")
+            raise ValueError(f"the random generator has no position {position}")
         self.rng.set_state(
             ("MT19937", state["keys"], int(position), int(has_gauss), gauss)
         )

@@ -39,6 +39,9 @@ from topicfold.parts.steps import Move
 Vector = NDArray[np.float64]
 # Passes before which topics are looked at.
 AT = (6, 12, 18, 24, 30)
+# Where words are drawn one by one, later ones as well: so many passes after each look
+# that moves topics, and the last.
+EVERY, LAST = 6, 60
 # Documents of the sample: least, for each topic, most; and tokens of one in the mean.
 LEAST_DOCUMENTS, DOCUMENTS_PER_TOPIC, MOST_DOCUMENTS = 600, 20, 3000
 SAMPLE_TOKENS = 60
@@ -63,6 +66,16 @@ LEAST_TOKENS = 30
 BLOCK = 16
 # Topics that may move at a time.
 MOST_MOVED = 0.2
+# How far the logarithm of how often documents repeat words, in place of how often
+# their topics would, may be from 0 for words that are drawn one by one, and is for
+# those that are not: that of drawn corpora is 0.2 at most, that of longer real texts
+# 0.8 to 2 (benchmarks/results/mixtures.md). Of words in fewer documents than this share
+# of them: others' repeats are most, and as topics say also in texts.
+ONE_BY_ONE, IN_BURSTS = 0.3, 0.5
+REPEATED_IN = 0.1
+# Tokens of a document in the mean from which that can be told, and is: the topics of
+# shorter ones follow their tokens.
+TOO_SHORT, LONG_ENOUGH = 15.0, 30.0
 # Of a word's tokens on either side, so that no half is without a word.
 SMOOTHING = 0.1
 
@@ -96,6 +109,9 @@ class Sample:
         Least Σα.
     """
 
+    #: Whether words are drawn one by one in a document, from 0 to 1, at the last look.
+    independent = 0.0
+
     def __init__(self, counts: sparse.csr_matrix, least: float) -> None:
         self.least = least
         self.terms, number = np.unique(counts.indices, return_inverse=True)
@@ -117,6 +133,7 @@ class Sample:
         if len(self.words) == 0:
             return alpha, []
         alpha, drawn = self._learned(topics, alpha, seed, threads)
+        self.independent = self._independence(topics, alpha, drawn)
         if len(alpha) < 3:
             return alpha, []
         from topicfold.gibbs.pairs import Sampled, halves, worth_of_pairs
@@ -191,6 +208,44 @@ class Sample:
             alpha = alpha * max(1.0, self.least / alpha.sum())
         return alpha, drawn
 
+    def _independence(
+        self, topics: Array, alpha: Vector, drawn: NDArray[np.int32]
+    ) -> float:
+        """Return whether documents repeat words as often as their topics say.
+
+        Texts repeat a word once it is there. Of those that do not, topics are nearer
+        the truth where all of a token leaves its word's counts.
+        """
+        lengths, n_terms = np.diff(self.doc_ptr), len(self.terms)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        codes, counts = np.unique(rows * n_terms + self.words, return_counts=True)
+        words = codes % n_terms
+        used = np.bincount(words, minlength=n_terms) < REPEATED_IN * len(lengths)
+        counts = counts[used[words]]
+        found = float(counts @ (counts - 1))
+        shares = self._counts_of_documents(drawn, len(alpha)) + alpha
+        shares /= (lengths + alpha.sum())[:, None]
+        rare = topics[:, self.terms[used]]
+        with one_blas_thread():
+            same = (rare @ rare.T).astype(np.float64)
+            same = ((shares @ same) * shares).sum(axis=1)
+        expected = float((lengths * (lengths - 1.0)) @ same)
+        if not (found > 0 and expected > 0):
+            return 0.0
+        far = abs(np.log(found / expected))
+        near = (IN_BURSTS - far) / (IN_BURSTS - ONE_BY_ONE)
+        long = (lengths.mean() - TOO_SHORT) / (LONG_ENOUGH - TOO_SHORT)
+        return float(np.clip(near, 0.0, 1.0) * np.clip(long, 0.0, 1.0))
+
+    def _counts_of_documents(
+        self, drawn: NDArray[np.int32], n_topics: int
+    ) -> NDArray[np.int64]:
+        """Return N_dk (D, K) of the sample."""
+        lengths = np.diff(self.doc_ptr)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        counts = np.bincount(rows * n_topics + drawn, minlength=len(lengths) * n_topics)
+        return counts.reshape(-1, n_topics)
+
     def _of_common_words(
         self, drawn: NDArray[np.int32], n_topics: int
     ) -> NDArray[np.bool_]:
@@ -200,9 +255,7 @@ class Sample:
         taken off.
         """
         lengths = np.diff(self.doc_ptr)
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(rows * n_topics + drawn, minlength=len(lengths) * n_topics)
-        counts = counts.reshape(-1, n_topics)
+        counts = self._counts_of_documents(drawn, n_topics)
         sizes = counts.sum(axis=0)
         expected = np.outer(lengths, sizes / max(sizes.sum(), 1))
         spread = ((counts - expected) ** 2).sum(axis=0) - sizes

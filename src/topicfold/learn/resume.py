@@ -99,9 +99,9 @@ class Resume(Callback):
         algorithm: Any = state.algorithm
         if not hasattr(algorithm, "restore"):
             raise DataError(
-                f"Resume cannot go on with {type(algorithm).__name__}: it is known for "
-                "PLSA, OrthogonalPLSA, LDA, FSTM and models with sides. Use Checkpoint "
-                "to keep results."
+                f"Resume does not work with {type(algorithm).__name__}, only with "
+                "PLSA, OrthogonalPLSA, LDA, FSTM and models with sides. Use "
+                "Checkpoint to save results."
             )
         self._identity = {
             **self._fit,
@@ -179,7 +179,7 @@ class Resume(Callback):
             **bundle.meta.get("fit", {}),
         }
         changes = [
-            f"{name} was {saved.get(name, 'not noted')}, is now "
+            f"{name} was {saved.get(name, 'not recorded')} and is now "
             f"{mine.get(name, 'not given')}"
             for name in dict.fromkeys([*mine, *saved])
             if name != "corpus" and saved.get(name) != mine.get(name)
@@ -189,8 +189,8 @@ class Resume(Callback):
         drawn = any(change.startswith("data of ") for change in changes)
         if drawn and saved.get("random_state") == mine.get("random_state") == "None":
             changes.append(
-                "no random_state was given, so a side draws other random numbers in "
-                "every fit"
+                "no random_state was given, so a side draws different random numbers "
+                "in every fit"
             )
         if changes:
             raise DataError(
@@ -289,7 +289,7 @@ def _check_sound(state: IterationState, objective: float) -> None:
     """Refuse values that each could be those of a fit, but together make no topics."""
     topics = state.topics()
     if np.isnan(objective) or not (np.isfinite(topics) & (topics >= 0)).all():
-        raise ValueError("its values lead to topics that are not numbers")
+        raise ValueError("with its values topics become NaN or infinite")
 
 
 def _load_documents(
@@ -312,7 +312,7 @@ def _load_documents(
         raise ValueError("files is not a table of checksums")  # noqa: TRY004
     names = started.names(key)
     if sorted(name for name in files if name.startswith(f"{key}-")) != names:
-        raise ValueError(f"it has other files than {len(started.blocks)} blocks")
+        raise ValueError(f"its files are not those of the {len(started.blocks)} blocks")
     for name, block in zip(names, started.blocks, strict=True):
         path = folder / name
         if _npy_form(path) != _npy_form(Path(block.path)):

@@ -145,8 +145,8 @@ def topic_stability(runs: Sequence[ArrayLike]) -> float:
     """
     if len(runs) < 2:
         raise DataError(
-            f"stability is between runs, and there is {len(runs)}. Give the topics of "
-            "at least two fits."
+            f"stability compares fits, and there is only {len(runs)}. Give the topics "
+            "of at least two fits."
         )
     scores = []
     for i, first in enumerate(runs):

@@ -279,10 +279,12 @@ def write_intrusion_sheet(
     """
     width = max((len(item.choices) for item in items), default=0)
     file = Path(path)
+    if not file.parent.is_dir():
+        raise DataError(f"there is no folder {file.parent}. Make it, or give another.")
     if file.is_file() and any((row.get("answer") or "").strip() for row in _rows(file)):
         raise DataError(
-            f"{file} has answers of a rater, which would be lost. Choose another name, "
-            "or remove it."
+            f"{file} has the answers of a rater, which would be lost. Choose another "
+            "name, or remove the file."
         )
 
     def write(to: Path) -> None:

@@ -86,8 +86,8 @@ def completion_perplexity(
     if theta.shape[1] != topics.shape[0] or X.shape != shape:
         raise DataError(
             f"theta {theta.shape}, topics {topics.shape} and held_out {X.shape} do not "
-            "go together. Their shapes are (documents, topics), (topics, terms) and "
-            "(documents, terms)."
+            "fit together. Their shapes must be (documents, topics), (topics, terms) "
+            "and (documents, terms)."
         )
     mix = _checked_background(background, smoothing, topics.shape[1])
     p = _probabilities(theta, topics, X)
@@ -99,7 +99,8 @@ def completion_perplexity(
         seen = check_counts(observed, "observed")
         if seen.shape != X.shape:
             raise DataError(
-                f"observed {seen.shape} and held_out {X.shape} must have one shape."
+                f"observed {seen.shape} and held_out {X.shape} must have the same "
+                "shape."
             )
         lengths = np.asarray(seen.sum(axis=1, dtype=np.float64)).ravel()
         rows = _rows(X)
@@ -110,10 +111,7 @@ def completion_perplexity(
 
 
 def perplexity_of(
-    p: NDArray[np.float64],
-    X: Any,
-    background: NDArray[np.floating],
-    smoothing: float,
+    p: NDArray[np.float64], X: Any, background: NDArray[np.floating], smoothing: float
 ) -> float:
     """Perplexity of the entries of X, of the probabilities p, with a background."""
     total = X.data.sum(dtype=np.float64)
@@ -401,7 +399,7 @@ def residual_dispersion(
     free = float(cells - parameters)
     if free <= 0:
         raise DataError(
-            f"there are {cells:,} cells and {parameters:,} parameters, so that nothing "
-            "is left to test. Give more documents, or fewer topics."
+            f"there are {cells:,} cells and {parameters:,} parameters, so there is "
+            "nothing left to test. Give more documents, or use fewer topics."
         )
     return Residuals(squares / free, float(stats.chi2.sf(squares, free)), free)

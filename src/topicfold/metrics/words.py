@@ -230,7 +230,7 @@ def _checked_weights(topics: ArrayLike) -> NDArray[np.float64]:
         row, column = np.argwhere(weights < 0)[0]
         raise DataError(
             f"topics has negative weights (first at row {row}, column {column}). "
-            "Exclusivity is of distributions of words."
+            "Exclusivity is only defined for distributions over words."
         )
     return weights
 
@@ -433,7 +433,9 @@ def cv_coherence(
     words = [vocabulary[column] for column in used.tolist()]
     together, n_windows = window_cooccurrence(documents, words, window)
     if n_windows == 0:
-        raise DataError("documents has no tokens. Give the texts of the corpus.")
+        raise DataError(
+            "documents has no tokens. Give the texts of the corpus, with words."
+        )
     scores = np.full(len(columns), np.nan)
     for number, topic in enumerate(columns):
         if len(topic) > 1:

@@ -25,21 +25,22 @@ ALPHA_SUM, ALPHA_MOST = 6.0, 0.6
 class AuthorTopics(SidedLDA):
     """Author-topic model: every author has a mixture of topics.
 
-    A document has a mixture of its own, around the mean of its authors'; an author's is
-    the mean of his documents', drawn to that of all documents
-    (:class:`~topicfold.theta.AuthorPriors`). ``strict=True`` is the original model, in
-    which all documents of the same authors are alike: ``p(w|d) = Σ_a M_da Σ_k θ_ak
-    φ_kw`` with M_da = 1 / (authors of d), by EM (:class:`~topicfold.theta.Authors`).
-    It predicts new documents of known authors worse. Other entities do as well: tags,
-    places, or pairs of a sender and a recipient (author-recipient-topic model;
-    McCallum et al., JAIR 30, 2007), written as one name each.
+    A document has its own mixture, near the mean of its authors' mixtures; an author's
+    mixture is the mean over the author's documents, shrunk towards that of all
+    documents (:class:`~topicfold.theta.AuthorPriors`). ``strict=True`` is the original
+    model, in which all documents of the same authors are alike:
+    ``p(w|d) = Σ_a M_da Σ_k θ_ak φ_kw`` with M_da = 1 / (authors of d), by EM
+    (:class:`~topicfold.theta.Authors`). It predicts new documents of known authors
+    worse. Authors can be other entities: tags, places, or pairs of a sender and a
+    recipient (author-recipient-topic model; McCallum et al., JAIR 30, 2007), written as
+    one name each.
 
     Parameters
     ----------
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α: its sum is what authors are worth in a document, in tokens; if `strict`, the
-        pseudo-counts of every author. None is ``6 / n_components``, at most 0.6, and a
-        third of it if `strict`.
+        α. Its sum is the weight of a document's authors, in tokens; if `strict`, α are
+        the pseudo-counts of every author. None is ``6 / n_components``, at most 0.6,
+        and a third of it if `strict`.
     strict : bool, default=False
         Whether documents have no mixtures of their own.
 
@@ -52,8 +53,8 @@ class AuthorTopics(SidedLDA):
     doc_topics_ : ndarray of shape (n_documents, n_components)
         Mixtures of the training documents; if `strict`, means of their authors'.
     objective_history_ : list of float
-        Log-likelihood of the words, which need not rise all the way; if `strict`, the
-        log posterior up to a constant, which never falls.
+        Log-likelihood of the words, which may fall a little; if `strict`, the log
+        posterior up to a constant, which never falls.
 
     See Also
     --------
@@ -108,9 +109,9 @@ class AuthorTopics(SidedLDA):
         ----------
         authors : sequence of (str, sequence of str, None) or sparse matrix, optional
             The authors of each document, in a list or as one text with ";" between
-            them, or their weights (documents × authors). A
-            document without any has a mixture of its own; so have all of them
-            without `authors`, and a warning says so.
+            them, or their weights (documents × authors). A document without authors
+            just has its own mixture. Without `authors` this is so for all documents,
+            and a warning says so.
         """
         return super().fit(X, y, authors=authors, **side_data)
 
@@ -132,9 +133,9 @@ class AuthorTopics(SidedLDA):
         Returns
         -------
         list of (str, float)
-            Names and how alike they are, the most similar first: ``Σ_k √(θ_ak θ_bk)``
-            of the mixtures, or the mean of that and twice the cosine of the tf-idf of
-            their words, by sketches of 512 numbers.
+            Names and similarities, the most similar first: ``Σ_k √(θ_ak θ_bk)`` of the
+            mixtures, or the mean of that and twice the cosine of the tf-idf of their
+            words, by sketches of 512 numbers.
         """
         return self._side(Authors).similar(name, n, words=words)
 
@@ -184,7 +185,7 @@ class AuthorTopics(SidedLDA):
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         if side_data.get("authors") is None:
             self._say_missing(
-                "authors", "every document has a mixture of its own, as in LDA"
+                "authors", "every document has its own mixture, as in LDA"
             )
             own = [f"document {d}" for d in range(counts.shape[0])]
             side_data = {**side_data, "authors": np.array(own, dtype=object)}

@@ -65,6 +65,7 @@ from topicfold.exceptions import (
     ModelFileError,
     SpareTopicsWarning,
 )
+from topicfold.gibbs.tokens import check_whole
 from topicfold.infer.fold_in import document_completion, fold_in
 from topicfold.learn import Callback, ProgressBar, run_em
 from topicfold.learn.callbacks import CallbackSupportMixin, FitTasks
@@ -97,8 +98,8 @@ _FITTING: dict[int, int] = {}
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
     """Return columns of mixtures, those of named topics by their names.
 
-    A name that two topics have, or that is another column, is followed by the topic's
-    own column.
+    If two topics have the same name, or a name is that of another column, the topic's
+    own column name is appended.
     """
     names = list(getattr(model, "topic_names_", None) or [""] * len(columns))
     taken = Counter([*names, *columns, "id"])
@@ -127,7 +128,7 @@ def check_asked(model: Any, fitted: bool, embeddings: Any) -> bool:
         made = "" if encoder is None else f" of {encoder}"
         warnings.warn(
             f"This {type(model).__name__} was fitted with embeddings{made}, but these "
-            "documents have none: their mixtures come from their words alone. Give "
+            "documents have none, so their mixtures come from their words alone. Give "
             "embeddings= for mixtures like those of the fit.",
             DataWarning,
             stacklevel=level_of_caller(),
@@ -152,17 +153,15 @@ def embeddings_of(model: Any) -> Any:
 
 
 class TopicModel(
-    DeclaredParameters,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    DeclaredParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Base of the estimators. A model sets `components_` and the training θ.
+    """
 
     Sub-classes override `_fold_in_options` or `_mixtures` when their inference is not
     PLSA's, and `_seen` when they look at other weights than the counts they are given.
     """
 
+    _may_join_by_embeddings = False  # a graph of documents may be one of embeddings
     _from_places = False  # whether topics started from clusters of embeddings
     _unsaved_parameters: ClassVar[tuple[str, ...]] = (
         "callbacks",
@@ -171,6 +170,7 @@ class TopicModel(
     )
     _open_size = False  # `n_components` is the most topics, not their number
     _takes_blocks = True  # `fit` and `transform` take a corpus in blocks
+    _needs_whole_counts = False  # fractions of tokens mean nothing to it
     _binds_topics = (
         ""  # what is learned of all topics together, which edits would break
     )
@@ -186,7 +186,7 @@ class TopicModel(
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         X = self._counts(X, allow_empty=True, blocks=self._takes_blocks)
@@ -221,9 +221,9 @@ class TopicModel(
         random_state : int, default=0
             Seed of the split into halves.
         cache : float, "learned" or None, default=None
-            Weight of the words that were seen in a document, beside the topics: they
-            are likely to occur again. ``"learned"`` takes the weight from the half that
-            is not scored. None is the topics alone.
+            Weight of the words already seen in a document, which are likely to occur
+            again, relative to the topics. ``"learned"`` learns the weight from the half
+            that is not scored. None uses the topics alone.
         """
         return self._completed(X, random_state, self._mixtures, cache=cache)
 
@@ -272,9 +272,10 @@ class TopicModel(
             The documents of the fit; their words, labels, names, times, texts and
             counts are saved with the model.
         **known
-            What to save instead, by name: vocabulary, labels, doc_ids, texts, times,
-            counts, and text (options of :func:`topicfold.corpus.vectorize`). The
-            words that `fit` saw are saved in any case.
+            What to save instead of `corpus`, by name: vocabulary, labels, doc_ids,
+            texts, times, counts, and text (options of
+            :func:`topicfold.corpus.vectorize`). The words that `fit` saw are saved in
+            any case.
         """
         save_fitted(self, path, corpus, known)
 
@@ -290,7 +291,8 @@ class TopicModel(
         Parameters
         ----------
         vocabulary : sequence of str or None, default=None
-            Words of the columns; default: the feature names seen in `fit`.
+            Words of the columns; default: the feature names seen in `fit`, or the
+            vocabulary that a model with seed words was given.
         X : sparse matrix or None, default=None
             Documents to describe; default: the training documents.
         **documents
@@ -299,6 +301,8 @@ class TopicModel(
         check_is_fitted(self, "components_")
         if vocabulary is None:
             names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = getattr(self, "vocabulary", None)
             if names is None:
                 names = [f"w{w}" for w in range(self.n_features_in_)]
             vocabulary = list(names)
@@ -356,7 +360,11 @@ class TopicModel(
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
-        return check_documents(self, X, reset=reset, **options)
+        counts = check_documents(self, X, reset=reset, **options)
+        if self._needs_whole_counts:
+            instead = "use LDA, which takes any weights"
+            check_whole(counts, type(self).__name__, instead)
+        return counts
 
     def _start_fit(self, X: Any) -> Any:
         """Return X checked, and forget every attribute of the last fit.
@@ -375,10 +383,10 @@ class TopicModel(
 
     def _embedded(self, counts: Any, embeddings: Any) -> Any:
         """Return checked counts as seen with embeddings; keep what new ones need."""
-        if getattr(self, "_needs_whole_counts", False):
+        if self._needs_whole_counts:
             raise DataError(
                 f"{type(self).__name__} takes no embeddings: it needs whole counts, "
-                "and shares of neighbours' counts are fractions. Use LDA."
+                "and embeddings add fractions of neighbours' counts. Use LDA."
             )
         refuse_blocks(counts, f"{type(self).__name__} with embeddings")
         from topicfold.graph.sharing import CountSharing
@@ -509,14 +517,19 @@ class TopicModel(
         self.word_frequencies_ = counts / counts.sum()
 
     @property
+    def _uses_labels(self) -> bool:
+        """Whether topics depend on the labels that `fit` is given."""
+        return bool(self.__sklearn_tags__().target_tags.required)
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`.
 
-        A topic that was named (`topicfold.editing.rename_topics`) has that name; the
-        others have the name of the class and their number.
+        A topic that was named (`topicfold.editing.rename_topics`) has its name; the
+        others are called by the name of the class and their number.
 
         Parameters
         ----------
@@ -540,6 +553,7 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        vocabulary=saved.or_none(saved.texts("V")),
     )
 
     def _sizes(self) -> dict[str, int]:
@@ -634,7 +648,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         Seed of the start.
     device : {"cpu", "cuda"}, default="cpu"
         Where to compute; ``"cuda"`` needs an NVIDIA GPU and CuPy
-        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy's either way.
+        (``pip install 'topicfold[gpu]'``). Fitted arrays are NumPy arrays in both
+        cases.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     callbacks : sequence of Callback or None, default=None
@@ -691,7 +706,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Counts or other non-negative weights; whole counts for `GibbsLDA`.
         y : array-like of shape (n_documents,) or None, default=None
-            Labels, -1 for unknown, for models and steps that use them; others ignore
+            Labels, -1 for unknown, for models and steps that use labels; others ignore
             them.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, from any encoder. A document then shares counts
@@ -721,15 +736,13 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         embeddings : array-like of shape (n_documents, n_dimensions) or None
             Vectors of the documents, if `fit` had them.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         return self._mixtures(self._seen(self._new_counts(X, embeddings)))
@@ -744,7 +757,7 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         y : array-like or None, default=None
             As in `fit`.
         **given
-            What else `fit` takes; embeddings count for the mixtures too.
+            What else `fit` takes; embeddings are used for the mixtures too.
         """
         self.fit(X, y, **given)
         return self.transform(X, embeddings=given.get("embeddings"))
@@ -776,8 +789,8 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
         step = getattr(self, "theta_step", None)
         if not self._weighs_documents or sided or step is not None:
             raise DataError(
-                f"{name} takes no sample_weight here: it is for PLSA, OrthogonalPLSA, "
-                "LDA and FSTM without sides and θ-steps. Repeat documents, or leave "
+                f"{name} takes no sample_weight here: only PLSA, OrthogonalPLSA, LDA "
+                "and FSTM do, without sides and θ-steps. Repeat documents, or leave "
                 "some out."
             )
         if isinstance(X, Embedded):
@@ -940,9 +953,9 @@ def warn_of_spare_topics(topics: Array, tokens: Array) -> None:
         others.append(topics[k])
     if spare and len(topics) > 1:
         warnings.warn(
-            f"{spare} of {len(topics)} topics are empty or copies of another topic: "
-            "the documents are too few, too short or too similar for so many. Use "
-            "a smaller n_components.",
+            f"{spare} of {len(topics)} topics are empty or copies of another topic, "
+            "because the documents are too few, too short or too similar for so many "
+            "topics. Use a smaller n_components.",
             SpareTopicsWarning,
             stacklevel=level_of_caller(),
         )
@@ -1010,8 +1023,8 @@ def refuse_blocks(X: Any, who: str) -> None:
     """Raise an error if X is in blocks; `who` needs all documents in one place."""
     if arrives_in_blocks(X):
         raise DataError(
-            f"{who} needs all documents in one place (for their graph, or for a split "
-            "of each), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and FSTM learn "
-            "from blocks; for others give a sample that fits into memory as a CSR "
-            "matrix (of a BlockMatrix: blocks[rows])."
+            f"{who} needs all documents in one place (for their graph, or to split "
+            "each document), but X comes in blocks. PLSA, LDA, OrthogonalPLSA and "
+            "FSTM learn from blocks; for other models give a sample that fits into "
+            "memory as a CSR matrix (from a BlockMatrix: blocks[rows])."
         )

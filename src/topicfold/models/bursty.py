@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LDA with bursts: a word that a document has is likely to occur in it again."""
+"""LDA with bursts: a word that occurs in a document is likely to occur in it again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -35,10 +35,10 @@ class BurstyLDA(SidedLDA):
     """LDA for repeated words: every document has its own version of each topic.
 
     ``φ_dk ~ Dirichlet(s φ_k)``, ``p(w|d) = Σ_k θ_dk φ_dkw``: two documents of a topic
-    differ in which of its words they repeat (DCM-LDA). Topics φ are LDA's; one strength
-    s says how much alike the documents of a topic are: LDA is the limit of a large s.
-    It is learned from documents that the topics do not know, by a second LDA of the
-    others. Three to four times the time of LDA.
+    differ in which of its words they repeat (DCM-LDA). Topics φ are those of LDA. One
+    strength s determines how similar the documents of a topic are; LDA is the limit of
+    a large s. It is learned from documents that were left out of a second LDA. Three to
+    four times the time of LDA.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ class BurstyLDA(SidedLDA):
 
     Notes
     -----
-    Mixtures, also those of the training documents, are inferred with s: repeated words
-    say less about the topics of a document than in LDA. `perplexity` is that of
-    ``Σ_k θ_dk (N_dwk + s φ_kw) / (N_dk + s)``, which sums to one over the words. A
-    simpler way to the same end is ``LDA().perplexity(X, cache="learned")``.
+    All mixtures, also those of the training documents, are inferred with s, so repeated
+    words have less influence on a document's mixture than in LDA. `perplexity` is that
+    of ``Σ_k θ_dk (N_dwk + s φ_kw) / (N_dk + s)``, which sums to one over the words. A
+    simpler alternative is ``LDA().perplexity(X, cache="learned")``.
 
     References
     ----------
@@ -72,6 +72,7 @@ class BurstyLDA(SidedLDA):
     sides = None
     device = "cpu"
     _takes_blocks = False
+    _repeats_words: ClassVar[bool] = True
     strength: Annotated[float | None, POSITIVE]
 
     def __init__(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Correlated topics, and the structural topic model: covariates of mixtures and words.
 
-A fit tries several starts, each for some passes, and goes on with the best.
+A fit tries several starts, each for some passes, and continues with the best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
 from topicfold.core.counts import already_warned
-from topicfold.core.parameters import POSITIVE, whole
+from topicfold.core.parameters import POSITIVE, topic_number, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -34,7 +34,7 @@ from topicfold.models.base import PRIOR, STARTS
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
-from topicfold.parts.sides import check_rows
+from topicfold.parts.sides import check_rows, is_missing
 from topicfold.parts.steps import Context, DirichletPhi, PhiStep, ThetaStep
 from topicfold.parts.tables import wording_tables
 from topicfold.phi.slices import GroupedPhi, numbered
@@ -48,7 +48,7 @@ from topicfold.theta.logistic_normal import (
 # Passes of every start before the best is chosen, and of documents before the first.
 START_PASSES = 20
 START_UPDATES = 20
-# Passes in which topics are learned, or half of `max_iter`; then mixtures settle.
+# Passes in which topics are learned; then mixtures settle.
 LEARNING_PASSES = 60
 # Groups of content whose words a report shows.
 MOST_GROUPS = 8
@@ -58,8 +58,8 @@ class CorrelatedLDA(PLSA):
     """Correlated topic model: topics that occur together, by a logistic normal.
 
     ``θ_d = softmax(η_d)``, ``η_d ~ N(μ, Σ)``, ``φ_k ~ Dirichlet(η + 1)``; mixtures are
-    the softmax of the mode. It explains words about as well as LDA does: use it for
-    the correlations of topics, and :class:`StructuralLDA` for effects of covariates.
+    the softmax of the mode. It predicts words about as well as LDA does. Use it for the
+    correlations between topics, and :class:`StructuralLDA` for effects of covariates.
     Time O(nnz·K + D·K²) per pass.
 
     Parameters
@@ -67,15 +67,15 @@ class CorrelatedLDA(PLSA):
     topic_word_prior : float or None, default=None
         η, pseudo-counts of every word in a topic. None is LDA's.
     n_starts : int, default=1
-        Starts that are tried for 20 passes each; the best goes on. The first is that
-        of `init`, the others are fits of LDA.
+        Starts that are tried for 20 passes each; the best is continued. The first is
+        that of `init`, the others are fits of LDA.
     init : str or array of shape (K, V), default="lda"
         Start of the topics: "lda", those that :class:`LDA` finds with its defaults, or
         as in :class:`PLSA`. "spectral" has anchor words, as R's stm does, and needs no
         random numbers; it finds fewer of the topics of simulated documents.
     max_iter : int, default=300
-        Maximum number of iterations. Topics are learned in the first 60, or half of
-        them; then Σ must settle, too, before it ends earlier.
+        Maximum number of iterations. Topics are learned in the first 60; then mixtures
+        and Σ settle before it ends earlier.
 
     Attributes
     ----------
@@ -84,8 +84,9 @@ class CorrelatedLDA(PLSA):
     objective_history_ : list of float
         Approximate bound of the log-likelihood, up to a constant. It need not rise
         while topics are learned: a token's own share is left out of its document, and
-        half of its count out of its word's counts, as in LDA. Then it never falls, but
-        where the documents' covariances are taken anew, every ten passes up to 100.
+        half of its count out of its word's counts, as in LDA. After that it never
+        falls, except where the documents' covariances are computed again, every ten
+        passes up to pass 100.
     start_objectives_ : list of float
         Objective of each start after its first passes.
 
@@ -105,7 +106,7 @@ class CorrelatedLDA(PLSA):
     """
 
     _weighs_documents: ClassVar[bool] = False
-    _binds_topics = "how its topics go together"
+    _binds_topics = "how its topics are correlated"
 
     sides = theta_step = phi_step = None
     partial_fit = not_streamed("it learns from the whole corpus")
@@ -205,10 +206,12 @@ class CorrelatedLDA(PLSA):
             n_jobs=self.n_jobs,
             **options,
         )
-        eta = self.topic_word_prior_
-        last = min(LEARNING_PASSES, max(1, self.max_iter // 2))
-        parts = engine, phi, own, self._phi_step()
-        learner = LeftOut(*parts, data=data, word_prior=eta, last=last).extrapolated()
+        learner = LeftOut(
+            *(engine, phi, own, self._phi_step()),
+            data=data,
+            word_prior=self.topic_word_prior_,
+            last=LEARNING_PASSES,
+        ).extrapolated()
         learner.documents = engine.pack_documents(theta)
         # From one pass that takes covariances to the next.
         learner.settles_over = EVERY_PASSES
@@ -262,7 +265,7 @@ class CorrelatedLDA(PLSA):
     ) -> NDArray[np.float32]:
         """Return draws of the mixtures from the documents' posteriors.
 
-        For regressions on topics that take account of what is not known of them (the
+        For regressions on topics that account for the uncertainty of the mixtures (the
         method of composition). Gaussian draws of η around the mode.
 
         Parameters
@@ -270,8 +273,8 @@ class CorrelatedLDA(PLSA):
         n_draws : int, default=25
             How many.
         X : {array-like, sparse matrix} or None, default=None
-            Documents. None: those of the fit, whose words are not kept; how much a
-            token says of its topic is then taken to be the same for all.
+            Documents. None: those of the fit, whose words are not kept; then all tokens
+            are assumed to be equally informative about their topics.
         random_state : int or RandomState, default=0
             Seed.
         **side_data
@@ -347,10 +350,10 @@ class CorrelatedLDA(PLSA):
 
 
 class StructuralLDA(CorrelatedLDA):
-    """Structural topic model: covariates change topic shares, groups their words.
+    """Structural topic model: covariates change topic shares, groups change words.
 
-    ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say of a topic, depends on
-    covariates. With *content*, the words of a topic depend on a group of documents:
+    ``η_d ~ N(x_d Γ, Σ)``: *prevalence*, how much documents say about a topic, depends
+    on covariates. With *content*, the words of a topic depend on a group of documents:
     ``φ_gkw ∝ N_gwk + κ φ_kw``. :func:`topicfold.effects.estimate_effect` has the
     effects of covariates on shares of topics, with intervals.
 
@@ -423,15 +426,15 @@ class StructuralLDA(CorrelatedLDA):
         content: Any = None,
         **not_taken: Any,
     ) -> Self:
-        """Learn topics, mixtures and what covariates do to them.
+        """Learn topics, mixtures and the effects of covariates on them.
 
         Parameters
         ----------
         prevalence : data frame, mapping of columns, array or None, default=None
-            Covariates of how much documents say of topics, one row per document; the
-            formula says which.
+            Covariates of how much documents say about topics, one row per document; the
+            formula names those that are used.
         content : sequence of str or None, default=None
-            The group of each document, whose words a topic may have.
+            The group of each document; each group may have its own words for a topic.
         **not_taken
             Refused with a sentence, such as embeddings.
         """
@@ -454,9 +457,8 @@ class StructuralLDA(CorrelatedLDA):
         content = side_data.get("content")
         if content is None:
             return X
-        content = list(content)
-        check_rows("content", len(content), X.shape[0])
-        missing = [row for row, name in enumerate(content) if name in (None, "")]
+        content = _group_names(content, X.shape[0])
+        missing = [row for row, name in enumerate(content) if is_missing(name)]
         if missing:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise DataError(
@@ -468,7 +470,7 @@ class StructuralLDA(CorrelatedLDA):
         if alone or len(self.content_groups_) < 2:
             what = f"one document of the group {alone[0]!r}" if alone else "one group"
             raise DataError(
-                f"content has {what}, so there is nothing to compare. Join rare "
+                f"content has {what}, so there is nothing to compare. Merge rare "
                 "groups, or leave content out."
             )
         slices = numbered(content, self.content_groups_, "content")
@@ -499,7 +501,7 @@ class StructuralLDA(CorrelatedLDA):
         yield from wording_tables(named, self.components_, vocabulary, what)
 
     def topics_of(self, group: str) -> Array:
-        """Return the topics (n_components, n_features_in_) as a group words them.
+        """Return the topics (n_components, n_features_in_) in the words of a group.
 
         Parameters
         ----------
@@ -540,6 +542,8 @@ class StructuralLDA(CorrelatedLDA):
         (list of str, list of str)
             Words of the first group and of the second, the most different first.
         """
+        check_is_fitted(self, "components_")
+        topic = topic_number(topic, len(self.components_))
         one, other = (self.topics_of(group)[topic] for group in groups)
         names: Any = getattr(self, "feature_names_in_", None)
         if vocabulary is not None:
@@ -555,8 +559,7 @@ class StructuralLDA(CorrelatedLDA):
             return super()._topic_parts(X, side_data)
         if not self.content_groups_:
             raise DataError("content was given, but the fit had none. Leave it out.")
-        content = list(content)
-        check_rows("content", len(content), X.shape[0])
+        content = _group_names(content, X.shape[0])
         slices = numbered(content, self.content_groups_, "content")
         return [
             (np.flatnonzero(slices == number), self._topics_of_number(int(number)))
@@ -589,6 +592,18 @@ class StructuralLDA(CorrelatedLDA):
             self.phi_step_._check_slices(*self.components_.shape)
             if self.phi_step_.n_slices_ != len(groups):
                 raise ValueError("content_groups_ are not those of the topics")
+
+
+def _group_names(content: Any, n_documents: int) -> list[Any]:
+    """Return the group of each document."""
+    if isinstance(content, str):
+        raise DataError(
+            f"content is the text {content!r}. Give the group of every document, such "
+            "as table['party']."
+        )
+    names = list(content)
+    check_rows("content", len(names), n_documents)
+    return names
 
 
 def _count(names: list[Any], name: str) -> int:

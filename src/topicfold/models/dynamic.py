@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topics through time: words that rise and fall in a topic, or topics with a time."""
+"""Topics through time: words that rise and fall in topics, or topics with a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import best_places
-from topicfold.core.parameters import warn_caller
+from topicfold.core.parameters import topic_number, warn_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
@@ -25,6 +25,7 @@ from topicfold.models.seeded_lda import SeededLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.parts.tables import wording_tables
+from topicfold.phi.seeds import check_vocabulary
 from topicfold.phi.time_slices import TimeSlices
 
 # Slices whose words a report shows, the first and the last among them.
@@ -61,11 +62,11 @@ class _TimedLDA(SidedLDA):
 class DynamicLDA(_TimedLDA):
     """Dynamic topics: the words of a topic change from slice to slice of time.
 
-    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice shares its
-    neighbours' counts and is pulled to the common topic. The counts N are those of LDA,
-    which finds the topics: slices are made at the end, in one more pass, and only
-    pairs of a word and a slice that occur are stored. With `seeds`, the topics are
-    those of :class:`SeededLDA`.
+    ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice also uses its neighbours' counts
+    and is pulled towards the common topic. The counts N are those of LDA, which finds
+    the topics: slices are made at the end, in one more pass, and only pairs of a word
+    and a slice that occur are stored. With `seeds`, the topics are those of
+    :class:`SeededLDA`.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ class DynamicLDA(_TimedLDA):
     slice_names_ : list of str
         Beginnings of the slices; :meth:`topics_at` has their topics.
     objective_history_ : list of float
-        Log-likelihood of the training words, which, as in LDA, it does not maximise: it
-        need not rise all the way.
+        Log-likelihood of the training words. As in LDA, the fit does not maximise it,
+        so it may fall a little.
     slice_tokens_ : ndarray of shape (n_slices, n_components)
         Expected tokens of each topic in each slice.
     prevalence_ : ndarray of shape (n_slices, n_components)
@@ -94,7 +95,7 @@ class DynamicLDA(_TimedLDA):
 
     See Also
     --------
-    TimeStampedLDA : topics whose words stay, each with a time of its own.
+    TimeStampedLDA : topics whose words stay the same, each with its own time.
 
     References
     ----------
@@ -169,6 +170,7 @@ class DynamicLDA(_TimedLDA):
         return super()._side(kind)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+        check_vocabulary(self.vocabulary, counts.shape[1])
         side_data = self._with_times(side_data, counts.shape[0])
         side, n_topics = self._side(TimeSlices), self._asked or 0
         context = self._side_context(counts, n_topics=n_topics, fitting=True)
@@ -195,8 +197,8 @@ class DynamicLDA(_TimedLDA):
             first = side.slice_names_[empty[0]]
             warn_caller(
                 f"{len(empty)} of {n_slices} slices have no documents (first: "
-                f"{first}): their prevalence is NaN, their words are those of their "
-                "neighbours. Give a smaller n_slices to have wider ones."
+                f"{first}): their prevalence is NaN, and their words are those of the "
+                "neighbouring slices. Give a smaller n_slices to make slices wider."
             )
 
     def _fit_seeded(self, counts: Any) -> None:
@@ -242,8 +244,8 @@ class DynamicLDA(_TimedLDA):
         Parameters
         ----------
         time : number, date or str
-            Also before, between or after the slices: after the last one, what is
-            expected next.
+            May be before, between or after the slices; after the last one, the result
+            is what is expected next.
         """
         return self._topics_of(self._place(time))
 
@@ -272,7 +274,7 @@ class DynamicLDA(_TimedLDA):
         topic : int
             The topic.
         before, after : number, date or str, optional
-            The times; the first and the last slice if not given.
+            The times; by default the first and the last slice.
         n : int, default=10
             Words of each.
 
@@ -282,10 +284,11 @@ class DynamicLDA(_TimedLDA):
             Words that rose, then words that fell, the largest change first.
         """
         last = len(self._side(TimeSlices).slice_starts_) - 1.0
+        topic = topic_number(topic, len(self.components_))
         places = 0.0 if before is None else self._place(before)
         old = self._topics_of(places)[topic]
         new = self._topics_of(last if after is None else self._place(after))[topic]
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", self.vocabulary)
         words = [f"w{w}" for w in range(len(old))] if names is None else list(names)
 
         def listed(change: NDArray[Any]) -> list[ChangedWord]:
@@ -327,9 +330,9 @@ class DynamicLDA(_TimedLDA):
 
 
 class TimeStampedLDA(_TimedLDA):
-    """Topics over time: every topic has a time of its own, a Beta distribution.
+    """Topics over time: every topic has its own time, a Beta distribution.
 
-    The words of a topic stay; documents of its time have more of it. See
+    The words of a topic stay the same; documents near its time have more of it. See
     :class:`DynamicLDA` for topics whose words change.
 
     Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LDA whose documents' features say which topics to expect."""
+"""LDA with features of documents that predict their topics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from topicfold.parts.steps import Context
 
 
 class FeatureEffect(NamedTuple):
-    """What a feature does to a topic.
+    """The effect of a feature on a topic.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class FeatureEffect(NamedTuple):
     topic : int
         The topic.
     effect : float
-        Change of the expected share of the topic with one unit of the feature; of a
-        level, its difference from the mean of the levels.
+        Change of the expected share of the topic per unit of the feature; for a level,
+        its difference from the mean of all levels.
     """
 
     feature: str
@@ -40,15 +40,15 @@ class FeatureEffect(NamedTuple):
 class FeatureLDA(SidedLDA):
     """LDA whose prior depends on features of documents, which predict their topics.
 
-    ``α_d = s m_d``, and the mean m_d is linear in what is known of a document (year,
-    source, author), before a word is read. Numbers are scaled, categories encoded (an
-    entry may be a list of names), missing values move nothing. For intervals of
+    ``α_d = s m_d``, and the mean m_d is linear in what is known of a document besides
+    its words (year, source, author). Numbers are scaled, categories are encoded (an
+    entry may be a list of names), missing values have no effect. For intervals of
     effects use :func:`topicfold.effects.estimate_effect`.
 
     Parameters
     ----------
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
-        α before features are looked at. None is ``2 / n_components``, at most 0.2.
+        α before features are used. None is ``2 / n_components``, at most 0.2.
 
     Attributes
     ----------
@@ -128,18 +128,18 @@ matrix, optional
         """
         if features is None:
             self._say_missing(
-                "features", "all documents share one prior, as in LDA that learns it"
+                "features", "all documents share one prior, which is learned as in LDA"
             )
         return super().fit(X, y, features=features, **side_data)
 
     def feature_effects(self) -> list[FeatureEffect]:
-        """Return what each feature does to each topic: changes of expected shares.
+        """Return the effect of each feature on each topic: changes of expected shares.
 
-        0.02 of a number are two points of share more per unit of it; of a level, two
-        points more than the levels have in the mean. Effects of rare levels are drawn
-        to zero. The parts of a spline mean little one by one: see
+        For a number, 0.02 is two percentage points more per unit; for a level, two
+        percentage points more than the mean of all levels. Effects of rare levels are
+        shrunk towards zero. The single parts of a spline mean little: see
         :meth:`expected_topics`. There are no intervals here, because mixtures and
-        topics are taken as known: :func:`topicfold.effects.estimate_effect` has them.
+        topics are treated as known: :func:`topicfold.effects.estimate_effect` has them.
         """
         names, sizes = self._side(Features).effects()
         return [

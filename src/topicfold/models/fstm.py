@@ -45,17 +45,18 @@ class FSTM(StreamedModel):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features_in_)
-        Topics φ, rows on the simplex, mostly zeros. A topic that no document uses
-        any more stays as it last was.
+        Topics φ, rows on the simplex, mostly zeros. A topic that no document uses any
+        more keeps its last words.
     doc_topics_ : ndarray of shape (n_documents, n_components)
         Mixtures θ of the training documents; most entries are exactly 0.
     objective_history_ : list of float
-        Log-likelihood at the start and after each iteration. It rises, but not by a
-        theorem: the update of the topics maximises a lower bound of it.
+        Log-likelihood at the start and after each iteration. It rises in practice, but
+        no theorem guarantees it: the update of the topics maximises a lower bound of
+        it.
 
     See Also
     --------
-    TwoPhase : topics that tell classes apart, from this model.
+    TwoPhase : topics that distinguish classes, from this model.
 
     References
     ----------

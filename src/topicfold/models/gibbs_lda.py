@@ -18,7 +18,6 @@ from topicfold.exceptions import DataError
 from topicfold.gibbs.fixed_topics import gibbs_mixtures
 from topicfold.gibbs.own_priors import OwnPriors, SidedGibbs, own_mixtures
 from topicfold.gibbs.sampler import CollapsedGibbs
-from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
 from topicfold.models.base import PRIOR
@@ -26,8 +25,6 @@ from topicfold.models.lda import LDA, DirichletTopics, checked_doc_topic_prior
 from topicfold.models.sided import SidedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.together import SideData, check_place
-
-_INSTEAD = "use LDA, whose algorithms take any weights"
 
 
 class GibbsLDA(SidedModel, DirichletTopics):
@@ -45,8 +42,8 @@ class GibbsLDA(SidedModel, DirichletTopics):
     topic_word_prior : float, default=0.01
         η, or where its learning starts.
     learn_priors : bool, default=True
-        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in; with
-        a side, which says what α a document has, η alone.
+        Learn an asymmetric α and a symmetric η every five sweeps of the burn-in; with a
+        side, which sets α of each document, only η.
     max_iter : int, default=200
         Sweeps over all tokens.
     burn_in : int or None, default=None
@@ -55,15 +52,15 @@ class GibbsLDA(SidedModel, DirichletTopics):
         Sweeps from one kept sample to the next. `components_` and `doc_topics_` are
         means over the samples.
     init : {"random", "lda"} or array of shape (K, V), default="random"
-        Where the chain starts: topics of tokens at random, or drawn from topics that
-        are given, or that :class:`LDA` finds with its defaults. A chain that starts
-        from ``"lda"`` needs fewer sweeps.
+        Where the chain starts: tokens get random topics, or topics drawn from given
+        ones or from those that :class:`LDA` finds with its defaults. A chain that
+        starts from ``"lda"`` needs fewer sweeps.
     n_blocks : int, default=8
         How often per sweep the word counts are updated; see Notes.
     sides : sequence of Side or None, default=None
         Priors and masks of documents (:mod:`topicfold.evidence`): features, authors'
-        priors, labels. A token then costs the topics that its document may use. Other
-        sides are for :class:`LDA`.
+        priors, labels. A token's cost is then the number of topics that its document
+        may use. Other sides only work with :class:`LDA`.
 
     Attributes
     ----------
@@ -227,11 +224,6 @@ class GibbsLDA(SidedModel, DirichletTopics):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         check_place(getattr(self, "sides_", []), "gibbs")
-
-    def _counts(self, X: Any, **options: Any) -> Any:
-        counts = super()._counts(X, **options)
-        check_whole(counts, type(self).__name__, _INSTEAD)
-        return counts
 
     def _mixtures(self, X: Any, known: Any = None) -> Array:
         return gibbs_mixtures(

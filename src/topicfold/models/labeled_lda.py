@@ -48,7 +48,7 @@ USUAL_WEIGHT = 0.03
 
 
 class Hidden(NamedTuple):
-    """What was predicted of documents whose labels were hidden, (D, C) each."""
+    """Predictions for documents whose labels were hidden, arrays of shape (D, C)."""
 
     clues: Clues
     wanted: NDArray[np.bool_]
@@ -63,12 +63,12 @@ class LabeledLDA(SidedLDA):
     the topics on average, and at most 64, a pass costs as much as the labels that
     documents have; otherwise as much as one of LDA.
 
-    Whether unlabelled documents help depends on the corpus: topics of labels can drift
-    to what these documents are about. So their words count less than those of labelled
-    ones. A background may take words that tell labels apart. Unless they are given,
-    both are chosen by fits of 30 passes to four fifths of the labels that predict the
-    rest: once each way, or five times with fewer than 2,500 labels. With fewer than 10,
-    there is a background and all documents are used alike.
+    Whether unlabelled documents help depends on the corpus: the topics of labels can
+    drift towards the subjects of these documents. So their words count less than those
+    of labelled ones. A background may take words that distinguish labels. Unless they
+    are given, both are chosen by fits of 30 passes to four fifths of the labels that
+    predict the rest: once each way, or five times with fewer than 2,500 labels. With
+    fewer than 10, there is a background and all documents are used alike.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ class LabeledLDA(SidedLDA):
         Topics that every document may use: the words that no label explains. None is 0
         or 1, by hidden labels; 1 if a document is known to have none of the labels.
     unlabeled_weight : float or None, default=None
-        What a word of a document without labels is worth, from 0 to 1; 0 learns topics
-        from labelled documents alone. All documents have mixtures in any case. None is
-        0.03, unless 0, 0.1, 0.3 or 1 predicts hidden labels better by more than a
-        standard error. In blocks it is 0 or 1.
+        How much a word of an unlabelled document counts, from 0 to 1; with 0, topics
+        are learned from labelled documents alone. All documents get mixtures in any
+        case. None is 0.03, unless 0, 0.1, 0.3 or 1 predicts hidden labels better by
+        more than a standard error. In blocks it is 0 or 1.
     doc_topic_prior : float, array of shape (n_topics,) or None, default=None
         α of a document that may use all topics. None is ``2 / n_topics``, at most 0.2.
         The topics that a document may use share the sum.
@@ -95,14 +95,14 @@ class LabeledLDA(SidedLDA):
     unlabeled_weight_ : float
         The weight in use.
     trial_scores_ : list of (int, float, float)
-        What was tried: background topics, weight of unlabelled documents, and the
-        accuracy on hidden labels (with several labels per document, the label
-        ranking average precision). Empty if nothing was.
+        The settings that were tried: background topics, weight of unlabelled documents,
+        and the accuracy on hidden labels (with several labels per document, the label
+        ranking average precision). Empty if nothing was tried.
 
     See Also
     --------
     topicfold.evidence.Labels : the same as a side of any LDA.
-    MedLDA, TopicClassifier : models that aim at classes.
+    MedLDA, TopicClassifier : models for classification.
 
     References
     ----------
@@ -179,8 +179,9 @@ class LabeledLDA(SidedLDA):
     def predict(self, X: Any, **side_data: Any) -> NDArray[Any]:
         """Return the label of each document, or rows of 0 and 1 by `classes_`.
 
-        One label if every training document with known labels had one; else those that
-        are more likely than not, and at least the most likely one.
+        If every training document with known labels had exactly one, a label per
+        document; otherwise all labels that are more likely than not, and at least the
+        most likely one.
         """
         self._check_labels()
         return self._side(Labels).predict(self.predict_proba(X, **side_data))
@@ -188,19 +189,18 @@ class LabeledLDA(SidedLDA):
     def predict_proba(self, X: Any, **side_data: Any) -> NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`.
 
-        They are a logistic regression on the shares of labels in the document, on how
-        likely its words are in their topics, all words alike or by what they say of
-        labels, and on how frequent labels are, learned from the hidden labels that
-        chose the background. If every training document with known labels had one, rows
-        sum to one; if nothing was chosen, they are the shares.
-        Otherwise, and with a matrix of 0 and 1, each label has its own probability. If
-        nothing was chosen, it is how often documents of the fit with such a share of it
-        had the label, which makes it overconfident.
+        They come from a logistic regression on the shares of labels in the document, on
+        how likely its words are in their topics (all words alike, or weighted by how
+        well they distinguish labels), and on how frequent labels are. It is learned
+        from the hidden labels that chose the background. If every training document
+        with known labels had one, rows sum to one; if nothing was chosen, the
+        probabilities are the shares. Otherwise, and with a matrix of 0 and 1, each
+        label has its own probability; if no labels were hidden, it is how often
+        documents of the fit with such a share of it had the label, which is
+        overconfident.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         **side_data
             What else is known of these documents, as in `transform`.
         """
@@ -227,7 +227,7 @@ class LabeledLDA(SidedLDA):
     def score(self, X: Any, y: Any = None, **side_data: Any) -> float:
         """Return the accuracy of :meth:`predict`.
 
-        Of documents with several labels, those are right whose labels are all found and
+        A document with several labels counts as correct if all its labels are found and
         no others. Documents whose labels are not known are left out.
 
         Parameters
@@ -279,7 +279,8 @@ class LabeledLDA(SidedLDA):
         check_is_fitted(self, "components_")
         if len(self.classes_) == 0:
             raise AttributeError(
-                "LabeledLDA was fitted without a known label; it has none to predict."
+                "LabeledLDA was fitted without any known label, so it has none "
+                "to predict."
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -371,8 +372,8 @@ class LabeledLDA(SidedLDA):
         in_blocks = isinstance(counts, BlockCorpus)
         if in_blocks and 0 < weight < 1:
             raise DataError(
-                f"unlabeled_weight is {weight}, and counts are in blocks, where it is "
-                "0 or 1. Give one of these, or counts in memory."
+                f"unlabeled_weight is {weight}, but for counts in blocks it must be 0 "
+                "or 1. Give one of these, or counts in memory."
             )
         if len(labelled) < FEWEST_LABELS or not sizes.any():
             return n_background, weight
@@ -409,7 +410,7 @@ class LabeledLDA(SidedLDA):
         trial = clone(self).set_params(
             n_background=n_background,
             unlabeled_weight=weight,
-            max_iter=min(self.max_iter, TRIAL_PASSES),
+            max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
             tol=0.0,
             init=self.init if isinstance(self.init, str) else None,
             callbacks=None,

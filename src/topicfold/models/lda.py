@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Latent Dirichlet allocation: CVB0, variational Bayes, both also online."""
+"""Latent Dirichlet allocation by CVB0 or variational Bayes, in batch or online."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
 
 class DirichletTopics(LearnedModel):
-    """What LDA by any algorithm has: α, and the likelihood that it gives."""
+    """What LDA has with any algorithm: α, and the likelihood under it."""
 
     doc_topic_prior_: NDArray[np.float64]
     topic_word_prior_: float
@@ -78,7 +78,7 @@ class DirichletTopics(LearnedModel):
         X : {array-like, sparse matrix} of shape (n_documents, n_terms)
             Whole counts of documents that were not fitted.
         n_particles : int, default=20
-            Independent walks over each document; more of them, less noise.
+            Independent walks over each document; more walks give less noise.
         n_sweeps : int, default=1
             How often the tokens before each token are drawn again.
         random_state : int, default=0
@@ -113,10 +113,11 @@ class LDA(SidedModel, StreamedModel):
     ----------
     algorithm : {"cvb0", "variational"}, default="cvb0"
         ``"cvb0"``: collapsed variational Bayes of order zero, the fastest way to a low
-        perplexity: a token is assigned by counts without its own, which is left out of
-        its document's counts completely and out of its word's counts by half, or by
-        more where half of the words have more than one token per topic (with
-        `batch_size` or `phi_step` it is kept); ``"variational"``: mean-field
+        perplexity. A token is assigned by the counts of the others: its own count is
+        left out of its document's counts completely, and out of its word's counts by
+        half, or by more where half of the words have more than one token per topic, or
+        where documents repeat words no more often than their topics say (with
+        `batch_size` or `phi_step` it is kept in). ``"variational"``: mean-field
         variational Bayes with its evidence lower bound.
     doc_topic_prior : float, array of shape (n_components,) or None, default=None
         α. None is ``2 / n_components``, for more than 20 topics
@@ -132,24 +133,28 @@ class LDA(SidedModel, StreamedModel):
         Learn priors every five iterations (online: a little with every batch,
         variational Bayes only), starting from the values above. Variational Bayes
         learns an asymmetric α and a symmetric η. CVB0 learns an asymmetric α from the
-        topics of a sample's tokens before passes 6, 12, 18, 24 and 30, where topics are
-        merged and split as well: two that are the same become one, and a mixed one
-        becomes two. Without that, large topics stay split and small ones stay joined.
-        Σα never falls, and η stays: smaller ones ruin the topics of short texts. With
-        weights that are not counts, only the shares of topics in α are learned. Topics
-        that stand for something in one of the `sides`, as those of labels and seeds
-        do, are never split or replaced. None learns for CVB0 on a whole corpus, without
-        a `phi_step` or a `doc_topic_prior` of yours, and for online variational Bayes;
-        α stays where a side says something of the topics of documents.
+        topics of a sample's tokens before passes 6, 12, 18, 24 and 30 (and some more
+        where topics still move and words are repeated no more often than the topics
+        say), when topics are also merged and split: two that are the same become one,
+        and a mixed one becomes two. Without that, large topics stay split and small
+        ones stay joined. Σα never falls and η does not change, because smaller values
+        ruin the topics of short texts. With weights that are not counts, only the
+        shares of topics in α are learned. Topics with a meaning in one of the `sides`,
+        such as those of labels and seeds, are never split or replaced. None learns
+        them for CVB0 on a whole corpus, if you give neither `phi_step` nor
+        `doc_topic_prior`, and for online variational Bayes; α does not change if a
+        side influences the topics of
+        documents.
     phi_step : PhiStep or None, default=None
         How expected counts plus η become topics; for instance
-        :class:`~topicfold.phi.OrthogonalPhi` keeps them apart. With CVB0 on the
-        whole corpus only. Experimental: no paper has measured it.
+        :class:`~topicfold.phi.OrthogonalPhi` makes them share few words. Only with CVB0
+        on the whole corpus. Experimental: not measured in any paper.
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`PLSA`; ``"clusters"`` starts each topic from
         a cluster of documents, found by k-means on their first singular vectors; words
         in more than 30 % of the documents (80 % for fewer than 10 topics) start in a
-        few topics of their own or in one cluster, so that they do not lead all. None is
+        few separate topics or in one cluster, so that they do not dominate all topics,
+        unless the documents' shares of them differ only by chance. None is
         ``"clusters"``, with seeds ``"neighbors"``; in `partial_fit`
         ``"random"`` for CVB0 and ``"svd"`` for variational Bayes.
     max_iter : int, default=200
@@ -185,9 +190,9 @@ class LDA(SidedModel, StreamedModel):
         Iterations in which α and η were learned.
     objective_history_ : list of float
         Objective at the start and after each pass. CVB0: the log-likelihood of the
-        training words, ``Σ X_dw log Σ_k θ_dk φ_kw``, which it does not maximise: it
-        need not rise all the way. Variational: the bound, never falls. With a
-        `phi_step`: log posterior up to a constant, never falls but where the priors
+        training words, ``Σ X_dw log Σ_k θ_dk φ_kw``, which CVB0 does not maximise, so
+        it may fall a little. Variational: the bound, never falls. With a `phi_step`:
+        log posterior up to a constant, which never falls except where the priors
         changed. Online: log-likelihood per token of a sample.
 
     See Also
@@ -348,8 +353,8 @@ class LDA(SidedModel, StreamedModel):
         fixed = prior_of(self._all_sides())
         if self.learn_priors and fixed:
             raise DataError(
-                f"learn_priors=True contradicts {fixed}, which gives every document a "
-                "prior of its own. Leave learn_priors out."
+                f"learn_priors=True contradicts {fixed}, which gives every document "
+                "its own prior. Leave learn_priors out."
             )
 
     def _sided_topics(self) -> tuple[Array, Link]:
@@ -418,7 +423,7 @@ class LDA(SidedModel, StreamedModel):
                 return
             warnings.warn(
                 f"The topics were still changing after {self.n_iter_} passes "
-                "(max_iter). They can be used as they are; a higher max_iter may "
+                "(max_iter). You can use them as they are; a higher max_iter may "
                 "improve them.",
                 UnsettledWarning,
                 stacklevel=level_of_caller(),
@@ -461,7 +466,7 @@ class LDA(SidedModel, StreamedModel):
     def _check_phi_step(self) -> None:
         if self.phi_step is not None and self.algorithm != "cvb0":
             raise DataError(
-                "phi_step works with algorithm='cvb0' only: variational Bayes has no "
+                "phi_step only works with algorithm='cvb0': variational Bayes has no "
                 "topics to maximise over."
             )
 
@@ -494,7 +499,7 @@ class LDA(SidedModel, StreamedModel):
 
 
 class SidedLDA(LDA):
-    """What models have in common that are LDA with a side: one way of learning.
+    """What models that are LDA with a side have in common.
 
     The side is their `_part`.
     """
@@ -516,12 +521,12 @@ class SidedLDA(LDA):
 
 
 def tells_of_topics(sides: Sequence[Side]) -> bool:
-    """Return whether any side moves the mixtures of documents, besides their words."""
+    """Return whether any side, besides the words, influences documents' mixtures."""
     return any(side.hook not in ("counts", "topics") for side in sides)
 
 
 def prior_of(sides: Sequence[Side]) -> str:
-    """Return the name of the side that gives documents priors of their own, or ""."""
+    """Return the name of the side that gives documents their own priors, or ""."""
     hooks = {side.hook: type(side).__name__ for side in sides}
     return hooks.get("mixing") or hooks.get("prior") or hooks.get("mask") or ""
 
@@ -564,9 +569,9 @@ def default_topic_word_prior(
 def frequent_words(counts: NDArray[np.floating], n_topics: int) -> float:
     """Return how frequent most words are in a topic, from 0 to 1.
 
-    Where they are, mixtures are nearer the truth without a token's own count, and with
-    a larger η: small topics take no more than is theirs. Where most are rare, topics
-    would fit new documents worse.
+    Where words are frequent, mixtures are nearer the truth if a token's own count is
+    left out and η is larger, because small topics then take no words of others. Where
+    most words are rare, topics would fit new documents worse.
     """
     used = counts[counts > 0]
     if not len(used):

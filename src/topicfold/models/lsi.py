@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Latent semantic indexing: a truncated singular value decomposition that grows."""
+"""Latent semantic indexing: a truncated SVD that can be updated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import SparseRows, check_counts, tall_product, told_empty
+from topicfold.core.counts import SparseRows, check_counts, empty_sentence, tall_product
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
@@ -54,7 +54,7 @@ class LSI(
         entropy over the documents as a share of ``ln D``. Rows are not normalised.
     tol : float, default=1e-6
         Relative accuracy of singular vectors; that of singular values is its square.
-        Updates, whose error is that of the truncation, work to its square root.
+        Updates use its square root, because their error is that of the truncation.
     max_iter : int, default=1000
         Maximum number of restarts of ARPACK, which makes updates, and takes over in
         `fit` where PROPACK gives up (equal singular values, a rank below K).
@@ -159,8 +159,8 @@ class LSI(
         total = _squares(weighted)
         if total == 0:
             raise DataError(
-                f"every term has weight 0 under weighting={self.weighting!r}: all "
-                "documents have the same shares of all terms. Choose another weighting."
+                f"every term has weight 0 under weighting={self.weighting!r}: every "
+                "term has the same share in all documents. Choose another weighting."
             )
         found = truncated_svd(
             weighted,
@@ -219,7 +219,7 @@ class LSI(
         return self
 
     def add_terms(self, X: Any, names: Sequence[str] | None = None) -> Self:
-        """Add terms; their columns come after those there are.
+        """Add terms; their columns come after the present ones.
 
         Needs ``keep_documents=True``, unless no document so far has the terms (new
         words of a stream): then X is an empty sparse matrix of the right shape.
@@ -264,8 +264,8 @@ class LSI(
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            In the dtype of X. The same for a document whatever batch it is in; zero
-            for one without words.
+            In the dtype of X. The same for a document in any batch; zero for a document
+            without words.
         """
         check_is_fitted(self, "term_base_")
         counts = _check_documents(self, X, reset=False, allow_empty=True)
@@ -393,7 +393,7 @@ def _check_documents(
     empty = np.flatnonzero(np.diff(counts.indptr) == 0)
     if len(empty):
         warnings.warn(
-            told_empty(empty.tolist(), counts.shape[0], "zero vector"),
+            empty_sentence(empty.tolist(), counts.shape[0], "zero vector"),
             EmptyDocumentWarning,
             stacklevel=3,
         )
@@ -413,8 +413,8 @@ def _check_new_terms(model: Any, X: Any) -> sparse.csr_matrix:
         )
     if counts.nnz and not hasattr(model, "doc_topics_"):
         raise DataError(
-            "terms that old documents have need the documents' coordinates. Fit "
-            "with keep_documents=True."
+            "for new terms that occur in old documents, the coordinates of these "
+            "documents are needed. Fit with keep_documents=True."
         )
     return counts
 
@@ -426,12 +426,14 @@ def _check_new_names(
     seen = getattr(model, "feature_names_in_", None)
     if (names is None) != (seen is None):
         raise DataError(
-            "names must be given if, and only if, fit saw names of the columns."
+            "names must be given if the data of fit had column names, and only then."
         )
     if names is None or seen is None:
         return None
     if len(names) != n_terms or len({*seen, *names}) != len(seen) + n_terms:
-        raise DataError(f"names must be {n_terms} new and different names.")
+        raise DataError(
+            f"names must be {n_terms} different names that the model does not have yet."
+        )
     return np.array([*seen, *names], dtype=object)
 
 
@@ -444,6 +446,6 @@ def _check_unchanged(model: Any) -> None:
         )
     if model.keep_documents and not hasattr(model, "doc_topics_"):
         raise DataError(
-            "keep_documents was switched on after the fit, so the coordinates of "
-            "the documents so far are not known. Fit again."
+            "keep_documents was set after the fit, so the coordinates of the earlier "
+            "documents are not known. Fit again."
         )

@@ -41,18 +41,18 @@ SHORT, MOST_TIMES = 40.0, 4.0
 
 
 class GraphPLSA(PLSA):
-    """What the graph models share; use one of its sub-classes.
+    """Base of the graph models; use one of its sub-classes.
 
-    A sub-class names its θ-step and how much the neighbours of a new document count.
+    A sub-class defines its θ-step and how much the neighbours of a new document count.
 
     Parameters
     ----------
     graph : NeighborGraph, sparse matrix, edge list, networkx graph
-        Which documents are joined: how nearest neighbours are found, or the
-        documents' own graph (links, authors, places); None is ``NeighborGraph()``: of
-        the embeddings where `fit` is given some, else of the words. Labels given to
-        `fit` tell how far it can be trusted; they change it with
-        ``NeighborGraph(label_edges=True)`` only.
+        Which documents are joined: how nearest neighbours are found, or a graph that
+        you have (links, authors, places). None is ``NeighborGraph()``, of the
+        embeddings if `fit` is given some, otherwise of the words. Labels given to `fit`
+        show how far the graph can be trusted; they change the graph only with
+        ``NeighborGraph(label_edges=True)``.
     transform_neighbors : bool, default=False
         Keep the training matrix (a copy, in the saved model too) so that `transform`
         can use the nearest training documents of a new one.
@@ -72,7 +72,7 @@ class GraphPLSA(PLSA):
 
     _parameter_constraints = {"graph": "no_validation"}  # noqa: RUF012
     sides = None
-    partial_fit = not_streamed("its graph is one of the whole corpus")
+    partial_fit = not_streamed("its graph joins all documents of the corpus")
     graph: Any
     transform_neighbors: bool
     #: The parameter that adapts to the graph, and its value where that has full trust.
@@ -85,19 +85,14 @@ class GraphPLSA(PLSA):
         """Return the topic mixtures of documents, rows on the simplex.
 
         By fold-in; with `transform_neighbors`, or with embeddings, each document is
-        also drawn to its nearest training documents, as much as a training document is
-        to its own. Graph models have no sides.
-
-        Parameters
-        ----------
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents, if `fit` had them.
+        also pulled towards its nearest training documents, as much as training
+        documents are towards theirs. Graph models have no sides.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in. Not
-            the training θ: that is `doc_topics_`.
+            Deterministic, and the same for a document in any batch. Not the training θ:
+            that is `doc_topics_`.
         """
         check_is_fitted(self, "components_")
         embedded = hasattr(self, "embeddings_")
@@ -123,9 +118,9 @@ class GraphPLSA(PLSA):
             return neighbors.near(index, rows, n_jobs=self.n_jobs)
         if not hasattr(self, "training_counts_"):
             raise NotFittedError(
-                f"this {type(self).__name__} was fitted with transform_neighbors="
-                "False and has not kept its training documents. Fit it again with "
-                "transform_neighbors=True, or set that to False for plain fold-in."
+                f"this {type(self).__name__} was fitted with transform_neighbors=False "
+                "and did not keep its training documents. Fit it again with "
+                "transform_neighbors=True, or set it to False to use the words alone."
             )
         neighbors = self._neighbors()
         index = neighbors.index(self.training_counts_)
@@ -168,6 +163,16 @@ class GraphPLSA(PLSA):
         """How neighbours are found."""
         return self.graph if isinstance(self.graph, NeighborGraph) else NeighborGraph()
 
+    @property
+    def _may_join_by_embeddings(self) -> bool:  # type: ignore[override]
+        return self._neighbors().of != "words" and (
+            self.graph is None or isinstance(self.graph, NeighborGraph)
+        )
+
+    @property
+    def _uses_labels(self) -> bool:
+        return self._neighbors().label_edges
+
     _saved = dict.fromkeys(
         ("strength_", "pull_", "weight_"), saved.number(0, saved.LARGEST_PRIOR)
     )
@@ -203,9 +208,8 @@ class GraphPLSA(PLSA):
         """Keep the embeddings, which say who is near; the counts stay as they are."""
         if self.graph is not None and not isinstance(self.graph, NeighborGraph):
             raise DataError(
-                f"{type(self).__name__} joins documents by the graph that it was "
-                "given, so embeddings would have no effect. Leave out graph= or "
-                "embeddings=."
+                f"{type(self).__name__} joins documents by the graph that you give, so "
+                "embeddings would have no effect. Leave out graph= or embeddings=."
             )
         self.embeddings_ = check_embeddings(embeddings, counts.shape[0])
         warn_empty(counts)
@@ -253,11 +257,11 @@ class GraphPLSA(PLSA):
 
 
 class LaplacianPLSA(GraphPLSA):
-    """LapPLSI: PLSA whose neighbouring documents have close topic mixtures.
+    """LapPLSI: PLSA in which neighbouring documents have similar mixtures.
 
-    Raises ``ℒ − (λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` by smoothings that are kept only if
-    they do; it does not maximise it, and need not: maxima cluster documents worse.
-    With `graph` it is network PLSA (Mei et al. 2008).
+    Raises ``ℒ − (λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` by smoothing steps that are kept only if
+    they raise it. The objective is not maximised, because documents are clustered worse
+    at its maxima. With `graph` it is network PLSA (Mei et al. 2008).
 
     Parameters
     ----------
@@ -336,7 +340,7 @@ class LaplacianPLSA(GraphPLSA):
 
 
 class LocallyConsistentPLSA(GraphPLSA):
-    """LTM: PLSA whose neighbouring documents have mixtures of small divergence.
+    """LTM: PLSA in which mixtures of neighbouring documents have a small divergence.
 
     Raises ``ℒ − (λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))``.
 
@@ -405,7 +409,7 @@ class LocallyConsistentPLSA(GraphPLSA):
 
 
 class DiscriminativePLSA(GraphPLSA):
-    """DTM: PLSA that separates distant documents and joins near ones, without a weight.
+    """DTM: PLSA that separates distant documents and joins near ones, with no weight.
 
     Two objectives, the log-likelihood ℒ and the separation ``Q2 = Σ_ij ‖θ_i − θ_j‖²
     / Σ_ij W_ij ‖θ_i − θ_j‖²``; every iteration raises one and lowers neither. (Not the
@@ -428,7 +432,7 @@ class DiscriminativePLSA(GraphPLSA):
         How much of each iteration's proposal was accepted: 1 all, 0 nothing.
     n_restarts_ : int
         1 if the walk began again, because nothing was accepted five times in a row
-        while mixtures were still blunt; else 0.
+        while mixtures were still nearly uniform; otherwise 0.
     converged_ : bool
         False too if nothing was accepted in the last five iterations; a warning says
         so if the mixtures are still nearly uniform then.
@@ -487,9 +491,9 @@ class DiscriminativePLSA(GraphPLSA):
             self.converged_ = False
         if state.is_frozen() and bluntness(self.doc_topics_) > BLUNT:
             warnings.warn(
-                "DiscriminativePLSA stopped because no change of the mixtures raised "
-                "one objective without lowering the other, while they are still nearly "
-                "uniform. Try another init or random_state, or a smaller step.",
+                "DiscriminativePLSA stopped while its mixtures were still nearly "
+                "uniform, because no change raised one objective without lowering the "
+                "other. Try another init or random_state, or a smaller step.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -47,22 +47,26 @@ class MedLDA(ClassifierMixin, LearnedModel):
     cost : float, default=32.0
         C, the weight of a document's slack beside its log-likelihood.
     loss : float, default=128.0
-        ℓ, the margin asked of every document; 32 in the two-phase paper's comparison.
+        ℓ, the margin required of every document; 32 in the two-phase paper's
+        comparison.
     max_pull : float or None, default=2.0
         How far the margin may move the logarithm of a topic's weight in a document.
-        Without a limit (None, as in the paper) many topics end empty: 35 of 60 on
-        2,000 search snippets, where accuracy was 0.89 and is 0.87 with it.
+        Without a limit (None, as in the paper) many topics become empty: 35 of 60 on
+        2,000 search snippets, where accuracy was 0.89 without the limit and 0.87 with
+        it.
     word_weights : {"classes"} or None, default="classes"
-        ``"classes"``: the model sees ``log(1 + count)`` times how much a word tells
-        of the class, ``√KL(p(c|w) ‖ p(c))``, instead of counts; topics are of
-        telling words, and oh0 was classified 3 points better. None: as in the paper.
+        ``"classes"``: instead of counts the model uses ``log(1 + count)`` times how
+        informative a word is about the class, ``√KL(p(c|w) ‖ p(c))``; topics consist of
+        informative words, and accuracy on oh0 was 3 points higher. None: as in the
+        paper.
     doc_topic_prior : float, default=0.5
         α, of every topic.
     topic_word_prior : float, default=0.05
         η, of every word.
     unknown_label : object, default=None
-        The label of documents whose class is not known: topics learn from them, the
-        margin does not. None: -1 and ""; None and NaN mean unknown in any case.
+        The label of documents whose class is not known: the topics learn from these
+        documents, but the margin does not. None: -1 and ""; None and NaN mean unknown
+        in any case.
     doc_tol : float, default=1e-4
         Change of a document's mixture (L1) that ends its updates in `transform`.
     device : {"cpu", "cuda"}, default="cpu"
@@ -80,11 +84,11 @@ class MedLDA(ClassifierMixin, LearnedModel):
     topic_totals_ : ndarray of shape (n_components,)
         Tokens of each topic, its prior's included.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents as learned, with their labels' pull;
-        ``transform(X)`` gives those without.
+        Mixtures of the training documents as learned, pulled by their labels;
+        ``transform(X)`` returns mixtures without this pull.
     objective_history_ : list of float
         Evidence lower bound less ``½ Σ ‖w_y‖² + C Σ_d ξ_d``, at the start and after
-        each iteration. With a large `cost` and `loss` it rises and then swings, see
+        each iteration. With a large `cost` and `loss` it rises and then swings; see
         Notes.
     margin_violation_ : float
         Largest violation of the optimality condition of w, as a share of `loss`.

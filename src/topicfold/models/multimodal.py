@@ -49,8 +49,8 @@ class MultimodalLDA(SidedLDA):
     Parameters
     ----------
     weights : dict, sequence of float or None, default=None
-        τ of each matrix, by name or in order: what one of its tokens is worth. None is
-        1 for all.
+        τ of each matrix, by name or in order: how much one of its tokens counts. None
+        is 1 for all.
 
     Attributes
     ----------
@@ -136,17 +136,6 @@ class MultimodalLDA(SidedLDA):
         self.first_weight_ = weights[first[0]]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
-        """Fit, then return the mixtures of the training documents as `transform` does.
-
-        Parameters
-        ----------
-        X : dict of str to matrix, sequence of matrices, or one matrix
-            Counts.
-        """
-        self.fit(X, y, **side_data)
-        return self.transform(X, **side_data)
-
     def transform(self, X: Any, **side_data: Any) -> Array:
         """Return the topic mixtures of documents, rows on the simplex.
 
@@ -200,18 +189,17 @@ class MultimodalLDA(SidedLDA):
     ) -> tuple[NDArray[np.intp], Rows]:
         """Return which documents of another matrix are most like those of one.
 
-        A document's translation, or its list of citations, without any that is known.
-        Mixtures of whole documents have a few topics and say next to nothing of the
-        others, so three rows of K numbers are compared instead, all made of topics
-        alone: logarithms of a mixture in which tokens are worth a twentieth, of the
-        mean of its words' topics, and the mean log-likelihood of its words in each
-        topic. Where documents are known in both, a fourth row has the cosines of its
-        tf-idf with those of at most a thousand of them (cross-lingual explicit semantic
-        analysis; Potthast, Stein, Anderka 2008): words that topics do not distinguish.
-        The score is the mean cosine of rows of topics and of words, less half of that
-        of the candidate and its ten nearest candidates: what is like all is a
-        translation of none. Of documents that are drawn from the model, mixtures find
-        more.
+        This finds a document's translation, or its list of citations, even if none is
+        known. Mixtures of whole documents have only a few topics, so three rows of K
+        numbers are compared instead, all computed from topics alone: logarithms of a
+        mixture in which tokens are worth a twentieth, of the mean of its words' topics,
+        and the mean log-likelihood of its words in each topic. Where documents are
+        known in both, a fourth row has the cosines of its tf-idf with those of at most
+        a thousand of them (cross-lingual explicit semantic analysis; Potthast, Stein,
+        Anderka 2008): words that topics do not distinguish. The score is the mean
+        cosine of rows of topics and of words, less half of that of the candidate and
+        its ten nearest candidates, because a document that is similar to all is a
+        translation of none. For documents simulated from the model, mixtures find more.
 
         Parameters
         ----------
@@ -221,9 +209,10 @@ class MultimodalLDA(SidedLDA):
             The candidates: one matrix of counts, of another name.
         known : dict of str to matrix, optional
             Documents of which both are known, row by row, such as those of `fit`. They
-            say what is usual in each matrix, in which directions matrices differ, which
-            then counts less, and which words go with which. Without them, the mean of
-            the candidates is what is usual in both, and fewer are found.
+            show what is usual in each matrix, in which directions the matrices differ
+            (these then count less), and which words correspond. Without them, the mean
+            of the candidates is taken as usual in both, and fewer translations are
+            found.
         n : int, default=1
             How many to return of each document, at most as many as there are.
 
@@ -264,7 +253,7 @@ class MultimodalLDA(SidedLDA):
             if len({part.shape for part in pairs.values()}) > 1:
                 raise DataError(
                     "the matrices of known have different numbers of rows. Give the "
-                    "same documents in both, in one order."
+                    "same documents in both, in the same order."
                 )
             usual = {one: _mean(part) for one, part in pairs.items()}
             metric = _metric([_joined(p, usual[one]) for one, p in pairs.items()])

@@ -33,24 +33,24 @@ class HierarchicalDirichletLDA(GibbsLDA):
     """LDA with an open number of topics, by a hierarchical Dirichlet process.
 
     ``β ~ GEM(γ)``, ``θ_d ~ Dirichlet(α_0 β)``, ``φ_k ~ Dirichlet(η)``: documents share
-    sticks β of falling size, as many as the corpus needs. A chain over the topics of
-    all tokens, β, γ and α_0; η is learned. How many topics it starts with does not
-    depend on `n_components`, unless that is too small: short fits of LDA with 5,
-    10, 20, … topics are scored on held-out documents until doubling the number no
+    topic weights β of decreasing size, as many as the corpus needs. A chain over the
+    topics of all tokens, β, γ and α_0; η is learned. How many topics it starts with
+    does not depend on `n_components`, unless that is too small: short fits of LDA with
+    5, 10, 20, … topics are scored on held-out documents until doubling the number no
     longer helps, and the chain starts from a fit with twice the best. Topics that are
     not needed are merged or die out. Passes of :class:`LDA` with the number, topics and
-    α that were found end the fit, and new documents are inferred as LDA infers them:
-    a chain's own topics and mixtures predict the other words of a document worse.
+    α that were found end the fit, and new documents are inferred as LDA infers them: a
+    chain's own topics and mixtures predict the other words of a document worse.
 
     Parameters
     ----------
     n_components : int, default=300
-        The most topics. A number found that is close to it asks for more.
+        Maximum number of topics. If the number found is close to it, give a larger one.
     min_share : float, default=0.001
-        Share of the tokens that makes a topic one that counts; it has 100 tokens at
-        least, or 2 % of a small corpus. A chain always has some tiny ones that come and
-        go; in the burn-in their tokens go to the others, and `n_folded_` says how often
-        that was.
+        Share of the tokens that a topic needs to be counted; in any case it needs 100
+        tokens, or 2 % of a small corpus. A chain always has some tiny topics that come
+        and go; in the burn-in their tokens go to the others, and `n_folded_` says how
+        often that happened.
     n_restarts : int, default=1
         Chains from other random numbers. The one with the highest mean of
         log P(w, z | α, η) over its last quarter is kept; the numbers of all are in
@@ -69,12 +69,12 @@ class HierarchicalDirichletLDA(GibbsLDA):
     n_topics_over_restarts_ : list of int
         Number found by each chain.
     n_topics_history_ : list of int
-        Topics that count, after each sweep.
+        Number of counted topics after each sweep.
     n_start_ : int
         Topics at the start of the chain.
     perplexity_by_number_ : list of (int, float)
-        Number of topics and held-out perplexity of the short fits of LDA. Empty where
-        there are too few documents for it.
+        Number of topics and held-out perplexity of the short fits of LDA. Empty if
+        there are too few documents.
     n_merged_, n_folded_ : int
         Pairs of topics that became one; tiny topics whose tokens went to others.
     concentration_, top_concentration_ : float

@@ -47,7 +47,7 @@ class OrthogonalPLSA(PLSA):
     """
 
     sides = None
-    partial_fit = not_streamed("its topics need the counts of the whole corpus")
+    partial_fit = not_streamed("its φ-step needs the counts of the whole corpus")
     _part = OrthogonalPhi
     weight: float
     paper_lambda: float | None

@@ -64,7 +64,7 @@ class PachinkoLDA(SidedLDA):
 
     sides = None
     _takes_blocks = False
-    _binds_topics = "which of its topics belong together"
+    _binds_topics = "which topics belong to which super-topic"
     n_supertopics: Annotated[int, whole(1, MAX_TOPICS)]
 
     def __init__(
@@ -102,11 +102,6 @@ class PachinkoLDA(SidedLDA):
     def transform_super(self, X: Any) -> Array:
         """Return the mixtures of super-topics of documents, rows on the simplex.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
-
         Returns
         -------
         ndarray of shape (n_documents, n_supertopics)
@@ -128,6 +123,7 @@ class PachinkoLDA(SidedLDA):
 
     _saved = saved.forms(
         super_topics_=saved.shares("SK"),
+        doc_super_topics_=saved.shares("DS"),
         super_prior_=saved.numbers("S", 0),
     )
 

@@ -107,8 +107,8 @@ class PLSA(SidedModel, StreamedModel):
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
         """Fit, then return the mixtures of the training documents.
 
-        The same as ``fit(X).transform(X)``, except with a θ-step that looks at a
-        document's neighbours: then the fitted `doc_topics_`, which know them.
+        The same as ``fit(X).transform(X)``, except with a θ-step that uses a document's
+        neighbours: then the fitted `doc_topics_`, which depend on them.
         """
         if not self._theta_step().needs_graph:
             return super().fit_transform(X, y, **side_data)
@@ -235,8 +235,8 @@ class PLSA(SidedModel, StreamedModel):
     def _check_stream(self) -> None:
         if type(self._theta_step()) is not ThetaStep:
             raise NotImplementedError(
-                f"partial_fit of {type(self).__name__} works with the plain θ-step "
-                "only: others need the whole corpus. Use fit."
+                f"partial_fit of {type(self).__name__} only works with the plain "
+                "θ-step: others need the whole corpus. Use fit."
             )
 
     def _topic_pseudo_count(self) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Relational LDA: topics that say which documents are linked."""
+"""Relational LDA: topics that predict which documents are linked."""
 
 from __future__ import annotations
 
@@ -34,31 +34,32 @@ WEIGHTS = 0.01, 0.03, 0.1, 0.3
 class RelationalLDA(SidedLDA):
     """LDA whose topics predict which documents are linked: citations, replies, friends.
 
-    The more of the same topics two documents have, the likelier is a link, and links
-    draw documents to the same topics (:class:`~topicfold.evidence.Links`). Links of new
-    documents are predicted from their words alone.
+    The larger the shares of the same topics in two documents, the likelier is a link,
+    and links pull documents towards the same topics
+    (:class:`~topicfold.evidence.Links`). Links of new documents are predicted from
+    their words alone.
 
     Parameters
     ----------
     weight : float or None, default=None
-        w, how many words a link is worth. None chooses among 0.01, 0.03, 0.1 and 0.3
+        w, how many words a link counts for. None chooses among 0.01, 0.03, 0.1 and 0.3
         times the mean length of a document, by how well fits of 30 passes to the others
-        rank the links of a fifth of the documents: the smallest within a standard error
-        of the best. Each of the four takes as long as 30 passes. 0 is LDA followed by a
-        regression.
+        rank the links of a fifth of the documents: it takes the smallest weight within
+        a standard error of the best. Each of the four takes as long as 30 passes. 0 is
+        LDA followed by a regression.
     words : bool, default=True
-        Whether links are predicted from words and known links beside topics: from the
-        tf-idf of documents and of those that they are linked to, from how many links a
-        document has, and from the links of the documents with the most similar words.
-        It finds far more links, and keeps the words of the training documents. False is
-        topics alone, as with X in blocks.
+        Whether links are predicted from words and known links as well as topics: from
+        the tf-idf of documents and of those that they are linked to, from how many
+        links a document has, and from the links of the documents with the most similar
+        words. This finds far more links, and the model keeps the words of the training
+        documents. False uses topics alone, as with X in blocks.
 
     Attributes
     ----------
     coef_, std_errors_ : ndarray of shape (n_components,)
-        How much a topic that two documents share makes a link likely, with standard
-        errors, which take the topics as known: they are too small for intervals, as the
-        topics have seen the links.
+        How much a topic that two documents share raises the chance of a link, with
+        standard errors. These treat the topics as known, so they are too small for
+        intervals: the topics have learned from the links.
     intercept_ : float
         Log odds of a link between documents that share nothing.
     weight_ : float
@@ -68,15 +69,15 @@ class RelationalLDA(SidedLDA):
         held-out link is ranked before. Empty if `weight` was given or no link is
         known.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents with the pull of their links;
-        ``transform(X)`` gives those without.
+        Mixtures of the training documents, pulled by their links; ``transform(X)``
+        returns mixtures without this pull.
     objective_history_ : list of float
-        Log-likelihood of the words plus w times that of the links. It need not rise
-        all the way.
+        Log-likelihood of the words plus w times that of the links. It may fall a
+        little.
 
     See Also
     --------
-    LaplacianPLSA : network PLSA, which only draws linked documents together.
+    LaplacianPLSA : network PLSA, which only pulls linked documents together.
 
     References
     ----------
@@ -142,13 +143,11 @@ class RelationalLDA(SidedLDA):
         side_data = {**side_data, "links": links}
         if not links.nnz:
             self._say_missing(
-                "links", "its topics are those of LDA and it predicts no link"
+                "links", "its topics are those of LDA and it predicts no links"
             )
         elif self.weight is None:
             choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
         super()._fit_with_sides(counts, side_data)
-        for name in ("link_words_", "word_idf_", "word_coef_"):
-            self.__dict__.pop(name, None)
         if self.words and links.nnz and sparse.issparse(counts):
             self._learn_words(counts, side_data)
 
@@ -186,10 +185,7 @@ class RelationalLDA(SidedLDA):
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
-    _saved = saved.forms(
-        word_idf_=saved.numbers("V"),
-        word_coef_=saved.numbers("6"),
-    )
+    _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("6"))
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""
@@ -205,7 +201,9 @@ class RelationalLDA(SidedLDA):
 
     coef_ = of_side(Links, "coef_", "Coefficients of shared topics.")
     std_errors_ = of_side(Links, "std_errors_", "Standard errors of the coefficients.")
-    intercept_ = of_side(Links, "intercept_", "Log odds of documents sharing nothing.")
+    intercept_ = of_side(
+        Links, "intercept_", "Log odds of a link between documents that share nothing."
+    )
     weight_ = of_side(Links, "weight_", "The weight of the links in use.")
 
     def predict_links(
@@ -216,7 +214,8 @@ class RelationalLDA(SidedLDA):
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2)
-            Two training documents each; with `X`, a row of X and a training document.
+            In each row two training documents; with `X`, a row of X and a training
+            document.
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
             New documents.
         **side_data
@@ -259,15 +258,15 @@ class RelationalLDA(SidedLDA):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the training documents that documents are most likely linked to.
 
-        Most pairs are never looked at: inverted lists of topics and of words bound what
-        they can score, and the best by either are candidates, with the documents that
-        similar ones are linked to and those with the most links.
+        Most pairs are never compared: inverted lists of topics and of words bound their
+        scores, and the best by either are candidates, as are the documents that similar
+        ones are linked to and those with the most links.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
-            New documents; default: the training documents, whose own links are among
-            the suggestions, and not they themselves.
+            New documents; default: the training documents. Their own links may be among
+            the suggestions, but never the documents themselves.
         n : int, default=10
             Maximum number of suggestions per document.
         **side_data

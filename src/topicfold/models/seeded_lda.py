@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LDA whose topics are named in advance by a few words each."""
+"""LDA in which seed words say what topics should be about."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from sklearn.base import clone
 
 from topicfold.core.counts import document_frequencies
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
-from topicfold.evidence.seed_evidence import (
-    SeedEvidence,
-    self_trained,
-)
+from topicfold.evidence.seed_evidence import SeedEvidence, self_trained
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
@@ -39,23 +36,23 @@ class SeededLDA(SidedLDA):
 
     ``φ_k = (1 − π_k) φ̄_k + π_k φ̃_k``, φ̃_k over the topic's seed words alone
     (keyword-assisted topic models, keyATM). Topics with seeds come first, then those
-    without; without any seeds, it is LDA. The objective need not rise all the way, as
-    in LDA by CVB0.
-
-    Documents with seed words teach which words go with them: naive Bayes, trained by
-    itself from them, says where seeded topics start and which of them a document is
-    likely about. Without this, topics without seeds take documents that seeds are meant
-    for. New documents are judged by their words alone. Where documents mix so many
-    topics that they would teach other words, a short trial shows it: seed words leave
-    their topics. Then they teach nothing.
+    without; without any seeds, it is LDA. As in LDA by CVB0, the objective may fall a
+    little. Documents with seed words show which other words go with them: self-trained
+    naive Bayes learns from them where seeded topics start, and which of them a document
+    is likely about. Without this, topics without seeds take documents that seeds are
+    meant for. For new documents only their words are used. If documents mix many
+    topics, those with seed words would teach the words of other topics. A short trial
+    shows this, because seed words then leave their topics, and the documents are not
+    used in this way.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of topics, those with seeds included. None is five more than those.
     self_train : bool, default=True
-        Whether documents with seed words teach; not with fewer than 25 documents for
-        each topic with seeds, nor where it misleads. False is the original model.
+        Whether documents with seed words show which other words go with them. Not used
+        with fewer than 25 documents for each topic with seeds, or where it would
+        mislead. False is the original model.
 
     Attributes
     ----------
@@ -145,7 +142,10 @@ class SeededLDA(SidedLDA):
             return False
         found = self_trained(counts, list(seeds.seed_words_.values()), frequencies)
         if found is not None and self._tries and self._misled(counts):
-            _logger.info("documents with seed words would mislead, and teach nothing")
+            _logger.info(
+                "documents mix many topics, so those with seed words would mislead "
+                "and are not used"
+            )
             return False
         if found is not None:
             self.sides_[0]._trained = found.topics
@@ -159,7 +159,8 @@ class SeededLDA(SidedLDA):
             trial = clone(self).set_params(
                 self_train=self_train,
                 sides=None,
-                max_iter=min(self.max_iter, TRIAL_PASSES),
+                max_iter=TRIAL_PASSES,  # the same for Resume with another max_iter
+                tol=None,  # or tol
                 callbacks=None,
                 verbose=False,
             )

@@ -21,17 +21,17 @@ from topicfold.models.manifold import GraphPLSA
 
 
 class SideBySide(TopicModel):
-    """Several starts of one model, as one model of all their topics.
+    """Several starts of one model, as one model with all their topics.
 
-    Each start has its own topics and mixtures; a document's mixture is theirs, one
-    after the other, each divided by the number of starts. Graph models share one graph
-    and one weight. Distances between such mixtures vary less from seed to seed than
-    those of one start, and separate classes better.
+    Each start has its own topics and mixtures; a document's mixture is the
+    concatenation of its mixtures in all starts, each divided by the number of starts.
+    Graph models share one graph and one weight. Distances between such mixtures vary
+    less from seed to seed than those of one start, and separate classes better.
 
     Parameters
     ----------
     model : TopicModel
-        What is started; its `random_state` is the seed of the first start.
+        The model to start; its `random_state` is the seed of the first start.
     n_starts : int, default=3
         Number of starts.
 
@@ -131,6 +131,10 @@ class SideBySide(TopicModel):
         return self.fold_in_along(X, self.models_[0].edges_to(X, embeddings))
 
     @property
+    def _uses_labels(self) -> bool:
+        return bool(self.model._uses_labels)
+
+    @property
     def sees_neighbors(self) -> bool:
         """Whether new documents are pulled towards training documents."""
         first = self.models_[0]
@@ -140,11 +144,11 @@ class SideBySide(TopicModel):
 
     @property
     def sees_embeddings(self) -> bool:
-        """Whether those are near by their embeddings."""
+        """Whether those documents are near by their embeddings."""
         return hasattr(self.models_[0], "embeddings_")
 
     def fold_in_along(self, X: Any, edges: Any) -> Array:
-        """Return mixtures of checked documents, drawn to training documents."""
+        """Return mixtures of checked documents, pulled towards training documents."""
         return self.stacked([m.fold_in_along(X, edges) for m in self.models_])
 
     def _mixtures(self, X: Any, known: Any = None) -> Array:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models that take sides: their data by keyword, in `fit` and for new documents.
 
-What a model takes depends on its sides, so its methods take ``**side_data``, and the
-metadata routing of scikit-learn finds no names there. The data of a side are asked for
-by default, by every method that takes them; ``set_fit_request`` and its like change
-that.
+The data that a model takes depend on its sides, so its methods take ``**side_data``,
+where scikit-learn's metadata routing finds no names. By default every method requests
+the data that it takes; ``set_fit_request`` and similar methods change that.
 """
 
 from __future__ import annotations
@@ -37,30 +36,31 @@ AnySide = TypeVar("AnySide", bound=Side)
 
 
 class NoSideError(DataError, AttributeError):
-    """A side is gone, and with it its attributes, which `getattr` may ask for."""
+    """A side is gone, and with it the attributes that `getattr` may ask for."""
 
 
 def of_side(kind: type[Side], name: str, doc: str) -> Any:
-    """Return a property of a model: an attribute of its fitted side of a class."""
+    """Return a property of a model: an attribute of its fitted side of this class."""
     return property(lambda model: getattr(model._side(kind), name), doc=doc)
 
 
 def scored(y: Any, keyword: str, side_data: dict[str, Any]) -> Any:
     """Return what predictions are compared with: y, or a side's data by its keyword.
 
-    They are taken from the side data, so that nothing is predicted with the answer.
+    The data are removed from the side data, so that the answer is not used for the
+    prediction.
     """
     own = side_data.pop(keyword, None)
     if y is not None and own is not None:
         raise DataError(
-            f"score got y and {keyword}, which say the same: give one of them. It is "
+            f"score got y and {keyword}, which mean the same. Give one of them; it is "
             "compared with what the model predicts without it."
         )
     return own if y is None else y
 
 
 class SidedModel(LearnedModel):
-    """A model that learns from what else is known of documents.
+    """A model that also learns from what else is known of documents.
 
     Parameters
     ----------
@@ -90,15 +90,11 @@ class SidedModel(LearnedModel):
     def fit_transform(self, X: Any, y: Any = None, **side_data: Any) -> Array:
         """Fit, then return the mixtures of the training documents as `transform` does.
 
-        Sides that are known of new documents too (authors, other counts, features) take
-        part; responses, labels and links do not.
+        Sides that are also known for new documents (authors, other counts, features)
+        are used; responses, labels and links are not.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts.
-        y : array-like or None, default=None
-            As in `fit`.
         **side_data
             The data of the sides, each by its keyword.
         """
@@ -112,16 +108,14 @@ class SidedModel(LearnedModel):
 
         Parameters
         ----------
-        embeddings : array-like of shape (n_documents, n_dimensions) or None
-            Vectors of the documents, if `fit` had them.
         **side_data
             What is known of these documents, by the keywords of `fit`; a side without
-            data plays no part.
+            data is not used.
 
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-            Deterministic, and the same for a document whatever batch it is in.
+            Deterministic, and the same for a document in any batch.
         """
         check_is_fitted(self, "components_")
         known = {name for name, value in side_data.items() if value is not None}
@@ -144,8 +138,9 @@ class SidedModel(LearnedModel):
         """Return the held-out perplexity by document completion (lower is better).
 
         Half of each document's tokens give its mixture, as in `transform`; the other
-        half is scored, with one hundredth of the training word frequencies mixed in. A
-        model whose topics depend on the group or time of a document scores it by those.
+        half is scored, with one hundredth of the training word frequencies mixed in. If
+        topics depend on the group or time of a document, the topics of its group or
+        time are used.
 
         Parameters
         ----------
@@ -253,8 +248,8 @@ class SidedModel(LearnedModel):
             for side in sides:
                 if side.predicts:
                     raise DataError(
-                        f"{type(side).__name__} learns at the end of a fit what it "
-                        "predicts with. Use fit; LDA(batch_size=...) learns in batches."
+                        f"{type(side).__name__} learns its predictor at the end of a "
+                        "fit. Use fit; LDA(batch_size=...) learns in batches."
                     )
             self.sides_ = [clone(side) for side in sides]
             return self._checked_sides(X, side_data)
@@ -388,8 +383,8 @@ class SidedModel(LearnedModel):
             if not known and getattr(self, "edits_", None):
                 raise DataError(
                     f"{type(self).__name__} got the data {wrong[0]!r}, but what it "
-                    "learned of them was about its topics before they were edited. "
-                    "Leave them out, or use the model as it was."
+                    "learned from them belongs to its topics before they were edited. "
+                    "Leave the data out, or use the unedited model."
                 )
             takes = f"It takes {', '.join(known)}" if known else "It has no sides"
             raise TypeError(
@@ -453,7 +448,8 @@ METHODS = ("fit", "transform", "score", "predict", "predict_proba")
 def with_sides(model: Any, request: Any) -> Any:
     """Return a request with the data of the model's sides.
 
-    What is to be predicted is asked for in `fit` alone. What the user has set stays.
+    Data that are to be predicted are requested only in `fit`. What the user has set
+    stays.
     """
     hidden = model._predicted()
     for keyword in model._keywords(model._all_sides()):
@@ -470,7 +466,7 @@ def with_sides(model: Any, request: Any) -> Any:
 
 
 def add_setters(cls: type) -> None:
-    """Give a class ``set_fit_request`` and its like, which know its models' sides."""
+    """Give a class ``set_fit_request`` and the like for the sides of its models."""
     for method in METHODS:
         if callable(getattr(cls, method, None)):
             setattr(cls, f"set_{method}_request", _setter(method))

@@ -32,7 +32,7 @@ STREAMED = {
 
 
 class StreamedModel(LearnedModel):
-    """A model that `partial_fit` teaches batch by batch.
+    """A model that can learn batch by batch, with `partial_fit`.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class StreamedModel(LearnedModel):
     def partial_fit(self, X: Any, y: Any = None, **side_data: Any) -> Self:
         """Update the topics with a batch of documents.
 
-        Sets `components_`, not `doc_topics_`: mixtures of a stream are not kept. Steps
-        and sides that need the whole corpus are an error.
+        Sets `components_` but not `doc_topics_`: mixtures of a stream are not kept.
+        Steps and sides that need the whole corpus are an error.
 
         Parameters
         ----------
@@ -62,8 +62,8 @@ class StreamedModel(LearnedModel):
         y : None
             Ignored.
         **side_data
-            The data of the model's sides, each by its keyword; the first batch says
-            what they are like.
+            The data of the model's sides, each by its keyword; their form is learned
+            from the first batch.
         """
         self._check_stream()
         X = self._counts(X, reset=not hasattr(self, "components_"), blocks=True)
@@ -117,7 +117,7 @@ class StreamedModel(LearnedModel):
 
 
 def not_streamed(reason: str) -> Any:
-    """Return the `partial_fit` of a model that has none, and says why."""
+    """Return a `partial_fit` that says why the model has none."""
 
     def refuse(model: Any) -> Any:
         name = type(model).__name__

@@ -58,7 +58,7 @@ def _of_classes(model: Any) -> bool:
 
 
 class TopicEffect(NamedTuple):
-    """What a topic says of the response.
+    """The effect of a topic on the response.
 
     Attributes
     ----------
@@ -67,8 +67,9 @@ class TopicEffect(NamedTuple):
     label : object
         The class, None for numbers and counts.
     coefficient, std_error : float
-        Response of a document with this topic only, and its standard error, which is
-        too small for an interval: the topics have seen the responses.
+        Predicted response of a document that has only this topic, and its standard
+        error, which is too small for an interval, because the topics have learned from
+        the responses.
     share : float
         Share of the topic in the training words.
     words : tuple of str
@@ -84,7 +85,7 @@ class TopicEffect(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where topics start: those of a short LDA.
+    """Start of the topics, from a short fit of LDA.
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class Start(NamedTuple):
     alpha : ndarray of shape (n_topics,)
         Priors of documents.
     background : list of int
-        Topics of words that all documents use.
+        Numbers of the topics of words that all documents use.
     """
 
     topics: Array
@@ -104,63 +105,64 @@ class SupervisedLDA(SidedLDA):
     """LDA whose topics predict a response: a number, a class or a count.
 
     The response of a document is a generalised linear model of its topics, with one
-    coefficient per topic, and draws the topics of documents that have one
-    (:class:`~topicfold.evidence.Response`). Documents without a response take part in
-    the topics; new documents are predicted from their words alone.
+    coefficient per topic, and pulls the topics of documents with a response
+    (:class:`~topicfold.evidence.Response`). The topics also learn from documents
+    without a response; responses of new documents are predicted from their words alone.
 
     Parameters
     ----------
     weight : float or None, default=None
-        w, how many words a response is worth. None chooses among 0, 0.1, 0.3, 1 and 3
+        w, how many words a response counts for. None chooses among 0, 0.1, 0.3, 1 and 3
         times the mean length of a document, by how well fits of 30 passes to the others
-        predict a fifth of the responses, several fifths if they are few: 0.3, unless
-        another is better by two standard errors, and 0, with a warning, if none
-        predicts better than the mean response. 0 is LDA followed by a regression; 1 is
-        the original model.
+        predict a fifth of the responses, or several fifths if there are few. It takes
+        0.3 unless another weight is better by two standard errors, and 0, with a
+        warning, if none predicts better than the mean response. 0 is LDA followed by a
+        regression; 1 is the original model.
     words : bool, default=False
-        Let words predict beside the topics: a prediction is three tenths that of the
-        topics, the rest that of a linear model of tf-idf, for numbers and classes with
-        counts in memory. Of numbers, hidden responses choose the share of the topics
-        (five tenths to none) and the penalty of the linear model. The topics are the
-        same.
+        Whether words are used for prediction, too. Three tenths of a prediction then
+        come from the topics and the rest from a linear model on tf-idf. Only for
+        numbers and classes, with counts in memory. For numbers, hidden responses choose
+        the share of the topics (from five tenths to none) and the penalty of the linear
+        model. The topics do not change.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_components,), or (n_classes, n_components)
-        Response of a document with one topic only: the number, the log rate of the
-        count, or the score of the class. Mixtures sum to one, so there is no intercept.
+        Predicted response of a document that has only one topic: the number, the log
+        rate of the count, or the score of the class. Mixtures sum to one, so there is
+        no intercept.
     std_errors_ : ndarray of the shape of `coef_`
-        Standard errors with the topics taken as known. Do not use them for intervals
-        or tests: the topics have seen the responses, so they are too small. Those of a
-        class take the other classes' coefficients as known, too. Intervals that
-        cover are those of the other direction, how a covariate changes the shares of
-        topics: :func:`topicfold.effects.estimate_effect`.
+        Standard errors that treat the topics as known. Do not use them for intervals or
+        tests: the topics have learned from the responses, so the errors are too small.
+        Those of a class also treat the other classes' coefficients as known. For valid
+        intervals, ask how a covariate changes the shares of topics:
+        :func:`topicfold.effects.estimate_effect`.
     classes_ : ndarray of shape (n_classes,)
         The classes, with ``kind="classes"``.
     noise_ : float
         Standard deviation of numbers around their predictions, from documents whose
         responses a fit of 30 passes did not see; ``kind="real"`` only.
     topic_share_ : float
-        With ``words=True``, the topics' share of the variance of what is predicted of
-        the training documents; the rest is the words'.
+        With ``words=True``, the share of the topics in the variance of the predictions
+        for the training documents; the rest is due to words.
     word_share_ : float
-        With ``words=True``, the share of the words in a prediction.
+        With ``words=True``, the share of the linear model on tf-idf in a prediction.
     weight_ : float
         w in use.
     weight_scores_ : list of (float, float)
         The weights that were tried, each with the share of the held-out responses'
-        deviance that was explained (for numbers R²). Empty if `weight` was given, or
-        if next to no response is known, when it is the mean length of a document.
+        deviance that was explained (for numbers R²). Empty if `weight` was given, or if
+        hardly any response is known; then the weight is the mean length of a document.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents with the pull of their responses;
-        ``transform(X)`` gives those without.
+        Mixtures of the training documents, pulled by their responses; ``transform(X)``
+        returns mixtures without this pull.
     objective_history_ : list of float
-        Log-likelihood of the words plus w times that of the responses. It need not
-        rise all the way.
+        Log-likelihood of the words plus w times that of the responses. It may fall a
+        little.
 
     See Also
     --------
-    MedLDA : topics with a margin between classes.
+    MedLDA : topics learned together with a maximum-margin classifier.
 
     References
     ----------
@@ -218,7 +220,7 @@ class SupervisedLDA(SidedLDA):
             The response of each document. NaN or None where it is not known, for
             classes also -1 or "", for counts also -1.
         response : as `y`, optional
-            The same by the keyword that it has as a side.
+            The same as `y`, by the keyword of the side.
         """
         if self.words and (self.kind == "counts" or arrives_in_blocks(X)):
             raise DataError(
@@ -335,7 +337,7 @@ class SupervisedLDA(SidedLDA):
         warn_caller(
             f"{type(self).__name__} found no topics that predict hidden responses "
             "better than their mean does. Its topics are those of LDA (weight_ is 0); "
-            "do not rely on what it predicts."
+            "do not rely on its predictions."
         )
 
     coef_ = of_side(Response, "coef_", "Coefficients of the topics.")
@@ -362,8 +364,6 @@ class SupervisedLDA(SidedLDA):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_documents, n_terms)
-            Counts, in the columns of `fit`.
         **side_data
             What else is known of these documents, as in `transform`.
 
@@ -425,7 +425,7 @@ class SupervisedLDA(SidedLDA):
         label: Any = None,
         n_words: int = 10,
     ) -> list[tuple[str, float]]:
-        """Return the words that raise and that lower the response most.
+        """Return the words that raise the response most and those that lower it most.
 
         The effect of a word is the mean coefficient of its topics, ``Σ_k p(k|w) η_k``,
         less that of all words. Words are ranked by effect times the square root of
@@ -461,10 +461,11 @@ class SupervisedLDA(SidedLDA):
         label: Any = None,
         n_words: int = 10,
     ) -> list[tuple[str, float]]:
-        """Return the words that raise and lower the response beside topics.
+        """Return the words with the largest coefficients of their own.
 
-        Of a model with ``words=True``: coefficients of tf-idf weights, which count
-        seven tenths in a prediction.
+        For a model with ``words=True``: words that raise and that lower the response,
+        by the coefficients of their tf-idf weights. They make up seven tenths of a
+        prediction.
 
         Parameters
         ----------
@@ -473,9 +474,7 @@ class SupervisedLDA(SidedLDA):
         """
         names = self._vocabulary(vocabulary)
         if not hasattr(self, "word_coef_"):
-            raise DataError(
-                "words have coefficients of their own only with words=True."
-            )
+            raise DataError("single words have coefficients only with words=True.")
         rows = self.word_coef_
         coef = self._row(rows if self.kind == "classes" else rows[0], label)
         return _strongest(names, coef, coef, n_words)
@@ -556,7 +555,7 @@ def choose_weight(
 
 
 def lda_start(model: Any, counts: Any, n_topics: int) -> Start:
-    """Return where a short LDA with a model's options ends."""
+    """Return the topics in which a short fit of LDA with a model's options ends."""
     options = _lda_options(model) | {"n_components": n_topics, "sides": None}
     with part_of_more(), already_warned():
         fitted = LDA(**options | {"max_iter": START_PASSES}).fit(counts)
@@ -583,12 +582,13 @@ def tried(
     losses: str,
     start: Start | None = None,
 ) -> Any:
-    """Return the model's own side after short fits that did not see a part of it.
+    """Return the model's own side after short fits for which a part of it was hidden.
 
     Its `losses` and score are those of all fits.
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
-    options = _lda_options(model) | {"max_iter": min(model.max_iter, TRIAL_PASSES)}
+    # As many passes whatever `max_iter`, so that Resume may go on with another.
+    options = _lda_options(model) | {"max_iter": TRIAL_PASSES}
     own, *others = model._all_sides()
     options["init"] = model.init
     if start is not None:
@@ -628,7 +628,8 @@ def usual_unless_worse(
 ) -> float:
     """Return the usual weight, or the best if that is better by some standard errors.
 
-    Losses of a few hundred documents cannot tell weights apart that matter to topics.
+    With a few hundred documents, losses cannot distinguish weights that matter to
+    topics.
     """
     best = min(losses, key=lambda weight: (losses[weight].mean(), weight))
     worse = losses[usual] - losses[best]

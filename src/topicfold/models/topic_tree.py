@@ -22,7 +22,6 @@ from topicfold.core.parameters import whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
-from topicfold.gibbs.tokens import check_whole
 from topicfold.learn import Callback
 from topicfold.models.base import PRIOR, LearnedModel
 
@@ -36,31 +35,31 @@ class TopicTree(LearnedModel):
     """Hierarchical LDA: topics in a tree, from general to special.
 
     A document has a path from the root to a leaf, drawn by the nested Chinese
-    restaurant process, and each of its words is from a topic of that path: the root's
-    topic is what all documents share, a leaf's what is special to few. The depth is
-    given, the number of nodes is found: a chain over paths and levels that starts from
-    clusters of clusters of documents.
+    restaurant process, and each of its words comes from a topic on that path: the
+    root's topic has words that all documents share, a leaf's topic words of a few
+    documents. The depth is given, and the number of nodes is found by a chain over
+    paths and levels that starts from nested clusters of documents.
 
     Parameters
     ----------
     n_components : int, default=100
-        The most nodes of the tree; it has one path at least.
+        Maximum number of nodes of the tree; it has at least one path.
     depth : int, default=3
         Topics on a path, the root's included.
     level_prior : float, default=5.0
-        α of a document's Dirichlet distribution over the levels of its path. With a
-        small one a document has all its words on one level, and the levels mean little.
+        α of a document's Dirichlet distribution over the levels of its path. If it is
+        small, a document has all its words on one level, and the levels mean little.
     topic_word_prior : float, default=0.1
         η of the topics.
     max_iter : int, default=150
-        Sweeps over all documents. In the last quarter paths stay, and the topics are
-        the mean over the levels that are drawn.
+        Sweeps over all documents. In the last quarter the paths are fixed, and the
+        topics are the mean over the draws of levels.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_topics_, n_features_in_)
-        Topics of the nodes: a node before its children, siblings by falling number of
-        documents; rows on the simplex.
+        Topics of the nodes: a node before its children, siblings by decreasing number
+        of documents; rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_topics_)
         Mixtures over the nodes; zero outside of a document's path.
     n_topics_ : int
@@ -81,9 +80,9 @@ class TopicTree(LearnedModel):
 
     Notes
     -----
-    New documents have no chain: for every path the weights of its levels are found by
-    EM, and the mixture is the mean over paths by their probability. So `transform`
-    draws nothing.
+    New documents need no chain: for every path the weights of its levels are found by
+    EM, and the mixture is the mean over paths, weighted by their probability. So
+    `transform` is deterministic.
 
     References
     ----------
@@ -152,11 +151,6 @@ class TopicTree(LearnedModel):
         self.branching_ = sampler.gamma
         self.n_topics_ = len(order)
         self.n_topics_history_ = sampler.n_topics_history
-
-    def _counts(self, X: Any, **options: Any) -> Any:
-        counts = super()._counts(X, **options)
-        check_whole(counts, type(self).__name__, "use LDA, which takes any weights")
-        return counts
 
     _needed_state = (
         "n_features_in_", "parents_", "levels_", "node_documents_",

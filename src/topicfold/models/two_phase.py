@@ -64,9 +64,10 @@ class TwoPhase(TopicModel):
     """Supervised topics: a topic model, then topics that distinguish classes.
 
     Phase 1 fits `base` without labels. Phase 2 infers the training documents again,
-    each drawn to its nearest neighbours of the same class and to the topics that set
-    its class apart, and learns new topics from the result (docs/math.md §7).
-    `transform` is the base model's own inference on the new topics: no labels.
+    each pulled towards its nearest neighbours of the same class and towards the topics
+    that distinguish its class, and learns new topics from the result (docs/math.md §7).
+    `transform` is the base model's own inference with the new topics and needs no
+    labels.
 
     Parameters
     ----------
@@ -75,26 +76,28 @@ class TwoPhase(TopicModel):
     n_neighbors : int, default=20
         Neighbours of a document, by KL divergence, inside its class.
     own_weight : float, default=0.1
-        λ, the document's own share beside its neighbours' mean.
+        λ, the weight of the document itself; the rest is the mean of its neighbours.
     promotion : float, default=0.0
-        R, the weight of ``Σ sin θ_k`` over the topics that set the class apart: 1000
-        in the paper. Off, because oh0, oh5, oh10 and oh15 were classified better
-        without; a planted corpus whose classes differ in rare words gained from 3.
+        R, the weight of ``Σ sin θ_k`` over the topics that distinguish the class: 1000
+        in the paper. Off by default, because oh0, oh5, oh10 and oh15 were classified
+        better without it; on a simulated corpus whose classes differ in rare words, 3
+        was better.
     threshold : float, default=1.5
-        ε: a topic sets a class apart if the class gives it at least ε times what the
-        class with the least of it does.
+        ε: a topic distinguishes a class if its weight in the class is at least ε times
+        its smallest weight in any class.
     n_rounds : int, default=3
         How often phase 2 is repeated, each time from the last topics; 1 in the paper.
     word_weights : {"classes"} or None, default="classes"
-        ``"classes"``: both phases and `transform` see ``log(1 + count)`` times how
-        much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``, so that topics are of
-        telling words. None: the counts, as always with a base that needs whole counts
-        (GibbsLDA). Experimental: not in the paper.
+        ``"classes"``: both phases and `transform` use ``log(1 + count)`` times how
+        informative a word is about the class, ``√KL(p(c|w) ‖ p(c))``, so that topics
+        consist of informative words. None: the counts, as always with a base that needs
+        whole counts (GibbsLDA). Experimental: not in the paper.
     regression_weight : float, default=0.5
-        Share g of what a ridge regression on the words says of a document's mixture:
-        ``(1 − g) θ + g · θ̂``, where θ̂ predicts the mixtures θ* of the last round. Words
-        that tell classes apart then count singly, as in a classifier of words. θ has
-        its neighbours in it already. 0 is without. Experimental: not in the paper.
+        Share g of a ridge regression on the words in a document's mixture:
+        ``(1 − g) θ + g · θ̂``, where θ̂ predicts the mixtures θ* of the last round.
+        Single words that distinguish classes are then used directly, as in a classifier
+        on words. θ already includes the neighbours. 0 leaves the regression out.
+        Experimental: not in the paper.
     neighbor_weight : float, default=0.5
         Share g of a document's nearest training documents (of any class, by cosine
         of tf-idf) in `transform`: ``(1 − g) θ + g · θ̄``, where θ̄ is the mean of their
@@ -114,14 +117,14 @@ class TwoPhase(TopicModel):
     components_ : ndarray of shape (n_components, n_features_in_)
         The new topics, rows on the simplex.
     doc_topics_ : ndarray of shape (n_documents, n_components)
-        Mixtures of the training documents without their labels: none is its own
-        neighbour or has a part in its own regression, as it has in ``transform(X)``.
+        Mixtures of the training documents without their labels. No document is its own
+        neighbour or used in its own regression, unlike in ``transform(X)``.
     classes_ : ndarray of shape (n_classes,)
         Labels; column numbers for an indicator matrix.
     class_topic_weights_ : ndarray of shape (n_classes, n_components)
         Share of each topic in the documents of a class, from `doc_topics_`.
     class_topics_ : ndarray of bool of shape (n_classes, n_components)
-        Topics that set each class apart, by those shares.
+        Topics that distinguish each class, by those shares.
     round_objectives_ : list of float
         Mean objective of phase 2 of each round.
     word_weights_ : ndarray of shape (n_features_in_,)
@@ -137,11 +140,11 @@ class TwoPhase(TopicModel):
 
     Notes
     -----
-    A class with one document is allowed: its neighbourhood is the document. So are
-    fewer topics than classes: classes share topics. New topics come from θ* by the
-    base's kind: FSTM ``φ ∝ Σ_d X_dw θ*_dk``; LDA one E-step with ``exp ψ(θ*)``; others
-    one E-step of PLSA. A φ-step of the base is reduced to its Dirichlet part, and its
-    θ-step is not used in phase 2.
+    A class with one document is allowed: its neighbourhood is the document. Fewer
+    topics than classes are allowed too; classes then share topics. New topics come from
+    θ* by the base's kind: FSTM ``φ ∝ Σ_d X_dw θ*_dk``; LDA one E-step with
+    ``exp ψ(θ*)``; others one E-step of PLSA. A φ-step of the base is reduced to its
+    Dirichlet part, and its θ-step is not used in phase 2.
 
     References
     ----------
@@ -194,8 +197,8 @@ class TwoPhase(TopicModel):
     def paper(cls, base: Any = None, **options: Any) -> TwoPhase:
         """Return the framework with the settings of the paper.
 
-        R = 1000, one round, 20 neighbours, λ = 0.1, ε = 1.5, counts as they are,
-        mixtures of the base alone; `options` change others.
+        R = 1000, one round, 20 neighbours, λ = 0.1, ε = 1.5, counts without weights,
+        mixtures of the base alone; `options` set other parameters.
 
         Examples
         --------
@@ -218,7 +221,7 @@ class TwoPhase(TopicModel):
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **not_taken: Any) -> Self:
-        """Fit the base model, then move its topics.
+        """Fit the base model, then learn topics that distinguish the classes.
 
         Parameters
         ----------
@@ -226,8 +229,8 @@ class TwoPhase(TopicModel):
             Counts or other non-negative weights.
         y : array-like of shape (n_documents,) or (n_documents, n_classes)
             Labels, or a matrix of 0 and 1 for several labels per document. -1 (also
-            None or "", or a row without 1) is unknown: such a document has its
-            neighbours in all classes and no topic is promoted for it.
+            None or "", or a row without 1) is unknown: such a document has neighbours
+            in all classes, and no topic is promoted for it.
         **not_taken
             Refused with a sentence, such as embeddings.
         """
@@ -237,15 +240,15 @@ class TwoPhase(TopicModel):
         return self
 
     def cross_fit_transform(self, X: Any, y: Any, cv: int = 5) -> Array:
-        """Fit, and return for each document a mixture that does not know its label.
+        """Fit, and return documents' mixtures that do not depend on their labels.
 
         On the mixtures of `fit_transform` every labelling looks learnable, even a
-        random one, because the labels moved their topics. So choose the settings of
-        a classifier, and measure it, on these; then train it on `fit_transform`,
-        whose topics are those of `transform`. The labelled documents are
-        dealt into `cv` parts; for each part phase 2 is done again without it, from
-        the same start, so that topic k is nearly the same topic in all rows. Takes
-        about `cv` times as long as `fit`.
+        random one, because the labels moved their topics. So choose the settings of a
+        classifier, and measure it, on these; then train it on `fit_transform`, whose
+        topics are those of `transform`. The labelled documents are divided into `cv`
+        parts; for each part phase 2 is done again without it, from the same start, so
+        that topic k is nearly the same topic in all rows. Takes about `cv` times as
+        long as `fit`.
 
         Parameters
         ----------
@@ -297,7 +300,7 @@ class TwoPhase(TopicModel):
     ) -> Iterator[tuple[NDArray[np.bool_], TwoPhase, sparse.csr_matrix]]:
         """Yield what `cross_fits` returns."""
         labelled = members.any(axis=1)
-        parts = deal_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
+        parts = split_documents(np.where(labelled, members.argmax(axis=1), -1), cv)
         for part in range(cv):
             hidden = parts == part
             if not hidden.any():
@@ -432,7 +435,7 @@ class TwoPhase(TopicModel):
     ) -> Array:
         """Regress θ* on words; return mixtures that no document had a part in.
 
-        Only documents with a label are learned from. Those of a class are dealt into
+        Only documents with a label are learned from. Those of a class are split into
         parts, and each part is predicted from the others; classes of fewer documents
         than parts are not: nothing would be left to predict them from.
         """
@@ -443,7 +446,7 @@ class TwoPhase(TopicModel):
         first = members.argmax(axis=1)
         enough = members.sum(axis=0) >= REGRESSION_PARTS
         codes = np.where(known & enough[first], first, -1)
-        parts = deal_documents(codes, REGRESSION_PARTS)
+        parts = split_documents(codes, REGRESSION_PARTS)
         for part in range(REGRESSION_PARTS):
             own, others = parts == part, known & (parts != part)
             if own.any():
@@ -544,7 +547,7 @@ class TwoPhase(TopicModel):
     def _sees_neighbors(self) -> bool:
         if self.neighbor_weight > 0 and not hasattr(self, "training_counts_"):
             raise MissingAttributeError(
-                "this TwoPhase was fitted with neighbor_weight=0 and has not kept its "
+                "this TwoPhase was fitted with neighbor_weight=0 and did not keep its "
                 "training documents. Fit it again, or set neighbor_weight to 0."
             )
         return self.neighbor_weight > 0
@@ -554,7 +557,8 @@ class TwoPhase(TopicModel):
     ) -> float:
         """Return the held-out perplexity under the new topics (lower is better).
 
-        With `word_weights` of the weighted words; never with neighbours or regression.
+        With `word_weights`, the weighted words are scored; neighbours and regression
+        are never used.
         """
         check_is_fitted(self, "base_")
         X = self._seen(check_documents(self, X, reset=False))
@@ -566,8 +570,7 @@ class TwoPhase(TopicModel):
     doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
 
     _saved = saved.forms(
-        word_regression_=saved.numbers("VK"),
-        regression_mean_=saved.numbers("K"),
+        word_regression_=saved.numbers("VK"), regression_mean_=saved.numbers("K")
     )
 
     def _check_loaded(self) -> None:
@@ -597,8 +600,8 @@ class TwoPhase(TopicModel):
         return tags
 
 
-def deal_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Deal the labelled documents of each class evenly into parts; -1: no label."""
+def split_documents(codes: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Divide the labelled documents of each class evenly into parts; -1: no label."""
     if n_parts < 2:
         raise DataError(f"cv={n_parts}: cross-fitting needs at least 2 parts.")
     parts = np.full(len(codes), -1, dtype=np.int64)

@@ -32,13 +32,14 @@ CENTRAL_STEPS = 10
 class WordNetworkLDA(LDA):
     """Topics of short texts: LDA on words that occur together (WNTM).
 
-    Titles, snippets and posts have too few words to show a mixture of topics each. So
-    LDA learns from one pseudo-document per word: the words that it shares documents
-    with, each counted as often as they meet. Half of each topic then consists of
-    its central words, those that meet its other words most: a topic of several stories
-    shows the largest, and not a few words of each. `transform` finds the mixtures of
-    the texts themselves. Time O(pairs·K) per pass, where pairs are the different pairs
-    of words that meet; memory O(nnz + pairs + (D + V)·K).
+    A single title, snippet or post has too few words to show its mixture of topics. So
+    LDA learns from one pseudo-document per word, which has the words that occur in the
+    same documents, counted as often as they occur together. Half of each topic then
+    consists of its central words, those that occur most with its other words. So a
+    topic with several themes shows the largest one, not a few words of each.
+    `transform` finds the mixtures of the texts themselves. Time O(pairs·K) per pass,
+    where pairs are the different pairs of words that occur together; memory O(nnz +
+    pairs + (D + V)·K).
 
     Parameters
     ----------
@@ -46,8 +47,8 @@ class WordNetworkLDA(LDA):
         α, of the pseudo-documents and of texts. None is that of :class:`LDA`.
     topic_word_prior : float or None, default=None
         η, counted in pairs. None is ``0.7 / sqrt(n_components)`` tokens of each word,
-        at most 0.2, times the words that a word meets in a text on average: the
-        pseudo-documents count a token once for each of those.
+        at most 0.2, times the average number of other words in a text, because the
+        pseudo-documents count a token once for each of these.
     init : {"clusters", "documents", "neighbors", "random", "svd"}, array (K, V) or None
         Start of the topics, as in :class:`LDA`, from the pseudo-documents.
     tol : float or None, default=None
@@ -88,7 +89,7 @@ class WordNetworkLDA(LDA):
 
     _weighs_documents: ClassVar[bool] = False
 
-    partial_fit = not_streamed("it counts pairs of words over the whole corpus")
+    partial_fit = not_streamed("it counts pairs of words in the whole corpus")
     sides = None
     algorithm = "cvb0"
     learn_priors = False
@@ -122,8 +123,8 @@ class WordNetworkLDA(LDA):
             words = counts.sum() / counts.shape[0]
             warn_caller(
                 f"These texts have about {words:.0f} words each. {type(self).__name__} "
-                f"is for texts of fewer than {SHORT_TEXT}: in longer ones its topics "
-                "follow phrases that recur. Use LDA."
+                f"is for texts of fewer than {SHORT_TEXT}: in longer texts its topics "
+                "follow repeated phrases. Use LDA."
             )
         network = word_network(counts)
         self._pairs_per_word = float(network.sum(dtype=np.float64) / counts.nnz)
@@ -154,10 +155,10 @@ class WordNetworkLDA(LDA):
 
 
 def word_network(X: Any) -> sparse.csr_matrix:
-    """Return in how many documents two words meet (V, V), of the type of X.
+    """Return in how many documents two words occur together (V, V), of the type of X.
 
-    The diagonal is empty but for words that are always alone: such a word is its own
-    company, once per document.
+    The diagonal is empty except for words that are always alone: such a word counts as
+    occurring with itself, once per document.
     """
     has_word = sparse.csr_matrix(X).sign()
     n_pairs = int((has_word.getnnz(axis=1).astype(np.float64) ** 2).sum())
@@ -176,7 +177,7 @@ def word_network(X: Any) -> sparse.csr_matrix:
 def central_words(
     network: sparse.csr_matrix, topics: Array, totals: Doubles, threads: int = 1
 ) -> Doubles:
-    """Return the words of each topic by how they meet its others, rows on the simplex.
+    """Return the words of each topic by how often they occur with its others.
 
     Topic k has the network ``p(k|v) p(k|w) N_vw``, where N are the meetings of two
     words: a word's centrality there is the sum of the centralities of those that it

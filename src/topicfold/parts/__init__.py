@@ -24,11 +24,4 @@ Parts from outside are in the guides (``docs/guide/which_model.md`` for steps,
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import Context, Part, PhiStep, ThetaStep
 
-__all__ = [
-    "Context",
-    "Part",
-    "PhiStep",
-    "Side",
-    "ThetaStep",
-    "TopicWeights",
-]
+__all__ = ["Context", "Part", "PhiStep", "Side", "ThetaStep", "TopicWeights"]

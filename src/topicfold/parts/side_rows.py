@@ -208,8 +208,7 @@ class SideRows:
         times = None if allowed is None else spread(allowed)
         inputs = (like,) if scale is None else (like, scale)
         floor = self._map(
-            *(_floors, inputs, (side, context.for_rows())),
-            data=RowData([data, times]),
+            *(_floors, inputs, (side, context.for_rows())), data=RowData([data, times])
         )
         return OwnShare(scale, floor)
 
@@ -269,7 +268,7 @@ class SideRows:
         sides = ", ".join(type(side).__name__ for side in self.now.sides)
         return (
             f"{type(step).__name__} moves documents towards topics that {sides} does "
-            "not allow, and no smaller move raises the objective. Give the step a "
+            "not allow, and no smaller step raises the objective. Give the step a "
             f"smaller weight, or leave out edges that contradict {sides}."
         )
 
@@ -313,8 +312,8 @@ class SideRows:
         (finite,) = self._gather(_finite_rows, (counts,))
         if finite < self.engine.n_documents:  # a state went on from nonsense
             raise DataError(
-                "The fit ended with topics that are not numbers. If it went on from a "
-                "saved state, remove that and start afresh."
+                "The fit ended with topics that contain NaN or infinity. If it was "
+                "resumed from a saved state, remove the state and start afresh."
             )
 
     def _last_counts(self, documents: Any) -> Any:
@@ -380,9 +379,9 @@ class SideRows:
             kind = type(side)
             if side.learns and kind.carried is Side.carried:
                 raise DataError(
-                    f"{kind.__name__} does not say what it carries from pass to pass "
-                    "(Side.carried), so Resume cannot keep it: fit without Resume. "
-                    "Checkpoint keeps results on the way."
+                    f"{kind.__name__} does not name what it carries from pass to pass "
+                    "(Side.carried), so Resume cannot save it. Fit without Resume; "
+                    "Checkpoint saves results during a fit."
                 )
             for name, shape in side.carried(data, self.now.context).items():
                 owner = data if hasattr(data, name) else side

@@ -254,11 +254,7 @@ class Side(Part):
         raise NotImplementedError
 
     def topics(
-        self,
-        counts: Array,
-        eta: float,
-        words: NDArray[np.integer],
-        context: Context,
+        self, counts: Array, eta: float, words: NDArray[np.integer], context: Context
     ) -> TopicWeights:
         """Return the topics of expected counts N_wk (n_words, K).
 

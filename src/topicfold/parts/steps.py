@@ -31,11 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from topicfold.core.parameters import (
-    AT_LEAST_ONE,
-    DeclaredParameters,
-    FittedAttributes,
-)
+from topicfold.core.parameters import AT_LEAST_ONE, DeclaredParameters, FittedAttributes
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import (
     DocumentPass,
@@ -306,9 +302,6 @@ class ThetaStep(Step):
         Keyword of the step's data in `fit` and `transform`; None if it has none.
     required : bool
         Whether `fit` without the data is an error.
-    moving : bool
-        Whether what the step learns still changes: the fit goes on then, although the
-        objective may have settled.
 
     Examples
     --------
@@ -327,10 +320,9 @@ class ThetaStep(Step):
     safeguarded: bool = False
     max_halvings: int = 4
 
-    @property
-    def moving(self) -> bool:
-        """Whether what is learned still changes."""
-        return False
+    def moved(self) -> float:
+        """Return how far the last pass moved what is learned, infinite to go on."""
+        return 0.0
 
     def _check_fitted(self, sizes: Mapping[str, int]) -> None:
         """Refuse a loaded step that is not that of a model of these sizes."""
@@ -475,8 +467,8 @@ def prepare_step(step: Step, context: Context) -> None:
     if isinstance(step, ThetaStep) and _needs_all(step) and not together:
         raise DataError(
             f"{type(step).__name__} needs all documents in one place, but the corpus "
-            "is visited in blocks: fit it as one matrix in memory, or on a device "
-            "with room for it (device='cpu')."
+            "is visited in blocks. Fit it to one matrix in memory, or on a device "
+            "with enough memory (device='cpu')."
         )
     context.state = step.prepare(context)
 
@@ -647,8 +639,9 @@ def _check(step: Step, rows: Any, counts: Array) -> None:
     xp = array_module(counts)
     if not bool(xp.isfinite(rows).all()) or bool((rows < 0).any()):
         raise DataError(
-            f"{name}.update returned negative or infinite numbers, or NaN; rows may "
-            "have any positive scale, but must be finite and not negative."
+            f"{name}.update returned negative or infinite numbers, or NaN. Rows may "
+            "have any positive scale, but their entries must be finite and not "
+            "negative."
         )
 
 

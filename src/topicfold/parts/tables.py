@@ -66,8 +66,8 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
             kind="effects",
             rows=rows,
             values=values,
-            note="Change of the expected share of a topic, per unit of the feature; of "
-            "a level, against the mean of the levels.",
+            note="Change of the expected share of a topic: per unit of a number, or "
+            "for a level compared with the mean of all levels.",
         )
     elif hasattr(side, "coef_"):
         yield _coefficients(side, name)
@@ -83,12 +83,13 @@ def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[Sid
 
 # What coefficients of topics mean, by the kind of the response.
 _MEANINGS = {
-    "real": "Response of a document with this topic only; the line is the mean.",
-    "counts": "Logarithm of the count of a document with this topic only; the line is "
-    "that of the mean count.",
-    "classes": "Score of a class for a document with this topic only: one more "
-    "makes it 2.7 times as likely.",
-    None: "How much more likely a link is between two documents that share a topic "
+    "real": "Predicted response of a document with only this topic; the line is the "
+    "mean response.",
+    "counts": "Logarithm of the count predicted for a document that has only this "
+    "topic; the line is the logarithm of the mean count.",
+    "classes": "Score of a class for a document that has only this topic: a score "
+    "higher by 1 makes the class 2.7 times as likely.",
+    None: "How much a shared topic raises the chance of a link between two documents "
     "(log odds).",
 }
 

@@ -153,8 +153,8 @@ def check_together(sides: Sequence[Side]) -> None:
 
 # Hooks that say how a document's mixture is made: one of them at most.
 _MIXTURES = {
-    "mixing": "makes mixtures of documents from those of its entities",
-    "prior": "gives every document a prior of its own",
+    "mixing": "computes the mixtures of documents from those of its entities",
+    "prior": "gives every document its own prior",
     "mask": "restricts the topics of every document",
 }
 
@@ -163,7 +163,7 @@ def _check_pair(one: Side, other: Side) -> None:
     names = " and ".join(type(side).__name__ for side in (one, other))
     if one.hook == other.hook == "topics":
         raise DataError(
-            f"{names} contradict each other: both say how counts become topics. "
+            f"{names} contradict each other: both define how counts become topics. "
             "Leave one out."
         )
     hooks = {one.hook, other.hook}
@@ -178,8 +178,8 @@ def _check_pair(one: Side, other: Side) -> None:
         raise DataError(f"{names} contradict each other: {each}. Leave one out.")
     if one.keyword is not None and one.keyword == other.keyword:
         raise DataError(
-            f"{names} both take their data from {one.keyword!r}. Leave one out, or "
-            "give them different names."
+            f"{names} both take their data from the keyword {one.keyword!r}. Leave one "
+            "out, or give them different keywords."
         )
 
 
@@ -187,7 +187,7 @@ _ONE_STEP = "defines how counts become topics: leave phi_step out"
 _MAXIMIZED = "is learned by maximising: use algorithm='cvb0'"
 _WHOLE = "learns from all documents at once: use fit, without batch_size"
 _ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
-_COUNTED = "is not for sampling, which takes priors and masks: use LDA"
+_COUNTED = "does not work with sampling, which only takes priors and masks: use LDA"
 REFUSED = {
     ("evidence", "streamed"): _ONE_PLACE,
     ("prior", "streamed"): _ONE_PLACE,

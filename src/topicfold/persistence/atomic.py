@@ -52,7 +52,7 @@ def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
     except RuntimeError as error:  # a loop of links, before Python 3.13
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(file)) from error
     if file.exists() and not (file.is_file() or file.is_dir()):
-        raise OSError(errno.EEXIST, "It is a device or a pipe, not a file", str(file))
+        raise OSError(errno.EEXIST, "It is a device or a pipe. Give a file", str(file))
     file.parent.mkdir(parents=True, exist_ok=True)
     if (os.getpid(), file.parent) not in _cleaned:
         remove_leftovers(file.parent)
@@ -297,8 +297,8 @@ def _finish(note: Path, target: Path) -> None:
         note.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(
-            f"{target} was being replaced when its writer stopped, and this cannot be "
-            f"finished: {error.strerror}. Write the corpus again."
+            f"{target} was being replaced when the process stopped, and the "
+            f"replacement cannot be finished: {error.strerror}. Write the corpus again."
         ) from error
 
 

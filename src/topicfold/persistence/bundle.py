@@ -431,7 +431,7 @@ def _read_header(stream: Any, kind: str | None, file: Path) -> dict[str, Any]:
         raise ModelFileError(
             f"{file} has format version {version}, written by topicfold "
             f"{header.get('topicfold_version')}; this is topicfold {__version__}, "
-            f"which reads up to version {FORMAT_VERSION}. Upgrade it with pip install "
+            f"which reads versions up to {FORMAT_VERSION}. Upgrade it with pip install "
             "--upgrade topicfold."
         )
     whole = header.pop("crc32") == checksum(_dump(header))

@@ -132,7 +132,7 @@ def save_estimator(
     node = writer.encode_estimator(model, "", type(model).__name__, 0)
     if writer.unsaved:
         logger.warning(
-            "%s is saved without the parameters %s; they are None after loading.",
+            "%s is saved without the parameters %s; they will be None after loading.",
             type(model).__name__,
             ", ".join(writer.unsaved),
         )
@@ -464,7 +464,7 @@ def class_name(cls: type) -> str:
     name = f"{cls.__module__}:{cls.__qualname__}"
     if resolve_class(name, frozenset([name])) is not cls:
         raise ModelFileError(
-            f"The class {name!r} cannot be saved: another object has that name."
+            f"The class {name!r} cannot be saved, because another object has its name."
         )
     return name
 
@@ -498,7 +498,7 @@ def resolve_class(name: str, trusted: frozenset[str] = frozenset()) -> Any:
         raise ModelFileError(
             f"{refused}only estimators and steps can be saved and loaded, that is "
             f"classes of {PACKAGE} with get_params and classes that derive from one. "
-            "Save the parts that are, and rebuild the rest in code."
+            "Save the parts that are such classes, and rebuild the rest in code."
         )
     return found
 
@@ -532,12 +532,12 @@ def _check_attribute(name: str, value: Any) -> None:
         values = np.asarray(value, dtype=np.float64)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         if values.dtype == np.float16:
-            raise ValueError(f"{name} has numbers of 16 bits; give 32 or 64")
+            raise ValueError(f"{name} has numbers of 16 bits; give numbers of 32 or 64")
         largest = min(_MAX_MAGNITUDE, float(np.finfo(values.dtype).max))
         wrong = values.size - np.count_nonzero(np.abs(values) <= largest)
         if wrong:
             raise ValueError(
-                f"{name} has {wrong} entries that are not finite or absurdly large. "
+                f"{name} has {wrong} entries that are not finite, or far too large. "
                 "Save the model again."
             )
 

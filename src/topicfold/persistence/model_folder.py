@@ -24,11 +24,7 @@ from scipy import sparse
 
 from topicfold.core.times import parse_times
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.atomic import (
-    is_temporary,
-    remove_leftovers,
-    set_aside,
-)
+from topicfold.persistence.atomic import is_temporary, remove_leftovers, set_aside
 from topicfold.persistence.bundle import (
     bundle_file,
     is_bundle,
@@ -162,8 +158,8 @@ def save_folder(folder: ModelFolder, path: str | os.PathLike[str]) -> Path:
     if wrong is not None:
         name, found, size = wrong
         raise ModelFileError(
-            f"{name} has {found:,} entries, and the model has {size:,}. Give what "
-            "belongs to the documents and words of its fit."
+            f"{name} has {found:,} entries, and the model has {size:,}. Give the data "
+            "of the documents and words that the model was fitted on."
         )
     arrays = {} if counts is None else pack_counts(sparse.csr_matrix(counts), "counts")
     meta = {"text": text_to_save(folder.text), "corpus": folder.corpus}
@@ -186,7 +182,7 @@ def known_of(corpus: Any) -> dict[str, Any]:
     if not hasattr(corpus, "vocabulary"):
         raise ModelFileError(
             f"The second argument is a {type(corpus).__name__}. Give the Corpus that "
-            "the model was fitted on, or what you know by name: vocabulary=words."
+            "the model was fitted on, or name what you pass: vocabulary=words."
         )
     known = {names.get(name, name): getattr(corpus, name, None) for name in wanted}
     if not sparse.issparse(known["counts"]):  # those on disk stay there
@@ -337,7 +333,7 @@ def check_output_folder(path: str | os.PathLike[str], *, replace: bool = False) 
         others = [p for p in place.iterdir() if not is_temporary(p)]
         if others:
             raise ModelFileError(
-                f"The folder {place} holds {others[0].name} and no topicfold model. "
+                f"The folder {place} holds {others[0].name} but no topicfold model. "
                 "Choose a new or an empty folder."
             )
     parent = file.absolute().parent

@@ -97,8 +97,8 @@ class Seeds(DeclaredParameters, Side):
         for name, given in {**seeds, **forbidden}.items():
             if not str(name).strip():
                 raise DataError(
-                    f"The seeds {given!r} have no name of a topic. Give them one, such "
-                    'as {"space": ["orbit", "moon"]}.'
+                    f"The seeds {given!r} have no topic names. Give each list a "
+                    'name, such as {"space": ["orbit", "moon"]}.'
                 )
             if not isinstance(given, Iterable):
                 raise DataError(
@@ -106,7 +106,7 @@ class Seeds(DeclaredParameters, Side):
                 )
             if isinstance(given, str):
                 raise DataError(
-                    f"The seeds of {name!r} are one text, {given!r}. Give a list of "
+                    f"The seeds of {name!r} are one string, {given!r}. Give a list of "
                     "words."
                 )
         strange = [name for name in forbidden if name not in seeds]
@@ -115,12 +115,8 @@ class Seeds(DeclaredParameters, Side):
                 f"forbidden names the topic {strange[0]!r}, which has no seeds. Its "
                 f"topics are {', '.join(map(repr, seeds)) or 'none'}."
             )
+        check_vocabulary(self.vocabulary, context.n_terms)
         words = context.words if self.vocabulary is None else list(self.vocabulary)
-        if words is not None and len(words) != context.n_terms:
-            raise DataError(
-                f"vocabulary has {len(words)} words for {context.n_terms} columns of "
-                "X. Give one word per column, in their order."
-            )
         finder = _Finder(words, context.n_terms)
         self.seed_words_ = {str(n): finder.columns(n, w) for n, w in seeds.items()}
         self._forbidden = {str(n): finder.columns(n, w) for n, w in forbidden.items()}
@@ -129,13 +125,13 @@ class Seeds(DeclaredParameters, Side):
         for name, columns in self.seed_words_.items():
             if not columns:
                 raise DataError(
-                    f"No seed word of {name!r} is in the vocabulary. Give it others, "
+                    f"No seed word of {name!r} is in the vocabulary. Give other words, "
                     "or leave the topic out."
                 )
             both = set(columns) & set(self._forbidden.get(name, ()))
             if both:
                 raise DataError(
-                    f"{finder.name(min(both))!r} is a seed word of {name!r} and "
+                    f"{finder.name(min(both))!r} is both a seed word of {name!r} and "
                     "forbidden in it. Choose one of the two."
                 )
 
@@ -147,7 +143,7 @@ class Seeds(DeclaredParameters, Side):
             if other != name and columns:
                 warn_caller(
                     f"The topics {other!r} and {name!r} have the same seed words, so "
-                    "they cannot be distinguished. Give each words of its own."
+                    "they cannot be distinguished. Give each topic its own words."
                 )
 
     def n_topics(self, data: Any, context: Context) -> int:
@@ -172,7 +168,7 @@ class Seeds(DeclaredParameters, Side):
             shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
             raise DataError(
                 f"Seeds has words for {strange[0]!r}, but the topics have the names of "
-                f"labels: {shown}. Give seeds by these names, or leave Labels out."
+                f"labels: {shown}. Use these names for the seeds, or leave Labels out."
             )
         self.topic_names_ = [n if n in self.seed_words_ else "" for n in names]
 
@@ -234,9 +230,10 @@ class Seeds(DeclaredParameters, Side):
         lost = [self.topic_names_[k] for k in np.flatnonzero(own < usual)]
         if lost:
             warn_caller(
-                "These topics have less of their seed words than the whole corpus, so "
-                f"they are about something else: {', '.join(map(repr, lost))}. Give "
-                "them other seeds, or leave more topics without any (n_components)."
+                "In these topics their seed words are rarer than in the whole corpus, "
+                "so the topics are about something else: "
+                f"{', '.join(map(repr, lost))}. Give them other seeds, or raise "
+                "n_components so that more topics have no seeds."
             )
 
     def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
@@ -260,11 +257,7 @@ class Seeds(DeclaredParameters, Side):
         return table[:, 0], table[:, 1]
 
     def topics(
-        self,
-        counts: Array,
-        eta: float,
-        words: NDArray[np.integer],
-        context: Context,
+        self, counts: Array, eta: float, words: NDArray[np.integer], context: Context
     ) -> TopicWeights:
         """Return the topics in two parts; see the module."""
         n_words, n_topics = counts.shape
@@ -316,6 +309,15 @@ class Seeds(DeclaredParameters, Side):
                 raise ValueError(f"the seed words of {name!r} are not columns")
 
 
+def check_vocabulary(words: Sequence[str] | None, n_terms: int) -> None:
+    """Refuse words that are not those of the columns."""
+    if words is not None and len(words) != n_terms:
+        raise DataError(
+            f"vocabulary has {len(words)} words for {n_terms} columns of X. Give one "
+            "word per column, in their order."
+        )
+
+
 class _Finder:
     """Finds the columns of words; remembers which it did not find."""
 
@@ -332,8 +334,8 @@ class _Finder:
             if isinstance(word, str):
                 if self.words is None:
                     raise DataError(
-                        f"The seed {word!r} of {topic!r} is a word, but the words of "
-                        "X are not known. Give vocabulary=..., one word per column."
+                        f"The seed {word!r} of {topic!r} is a word, but the columns of "
+                        "X have no names. Give vocabulary=..., one word per column."
                     )
                 if word in self.place:
                     found[self.place[word]] = None
@@ -362,7 +364,7 @@ class _Finder:
             ) else difflib.get_close_matches(word, self.place, n=3)  # fmt: skip
             hint = f" (like {', '.join(near)})" if near else ""
             if " " in word and self.words and not any(" " in w for w in self.words):
-                hint = " (no phrase is: count them with phrases=True, --phrases)"
+                hint = " (phrases=True or --phrases counts phrases)"
             told.append(f"{word!r} of {topics[0]!r}{hint}")
         more = f" and {len(self.missing) - 10} more" if len(self.missing) > 10 else ""
         warn_caller(

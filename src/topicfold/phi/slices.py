@@ -23,6 +23,7 @@ from topicfold.core.jit import kernel
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus, pair_keys
 from topicfold.exceptions import DataError
+from topicfold.parts.sides import is_missing
 from topicfold.parts.steps import Context, PhiStep
 
 Matrix = NDArray[np.float64]
@@ -154,6 +155,11 @@ class GroupedPhi(Slices, PhiStep):
     def _kappa(self) -> float:
         return float(self.strength)
 
+    def prepare(self, context: Context) -> None:
+        """Begin without counts: those of a fit that goes on come from its state."""
+        shape = len(self.pair_words_), context.n_topics
+        self.take(np.zeros(shape, np.asarray(context.topics).dtype), self.eta)
+
     def update(self, counts: Array, topics: Array, context: Context) -> Array:
         """Return the topics of every pair."""
         plain = np.empty_like(counts)
@@ -177,13 +183,13 @@ def numbered(values: Any, known: Any, what: str) -> Numbers:
     place = {str(name): number for number, name in enumerate(known)}
     found = np.full(len(values), -1)
     for row, value in enumerate(values):
-        if value is None or value == "" or value != value:
+        if is_missing(value):
             continue
         if str(value) not in place:
             names = ", ".join(list(place)[:10])
             raise DataError(
-                f"{what} is {value!r} in row {row}, which the fit did not have. It "
-                f"had {names}; None takes the common topics."
+                f"{what} is {value!r} in row {row}, which the fit did not have. It had "
+                f"{names}; None uses the topics of all groups together."
             )
         found[row] = place[str(value)]
     return found

@@ -99,13 +99,13 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         if len(missing):
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise DataError(
-                f"time is missing in row {missing[0]}{more}. "
-                "Leave these documents out of the fit, or give them a time."
+                f"time is missing in row {missing[0]}{more}. Leave such documents out "
+                "of the fit, or give them a time."
             )
         values = np.unique(numbers)
         if len(values) < 2:
             raise DataError(
-                "time has one value only, so that there is one slice. Give times that "
+                "time has only one value, so there is only one slice. Give times that "
                 "differ, or use LDA."
             )
         self.dates_ = times.dtype.kind == "M"

@@ -118,7 +118,7 @@ def match_models(data: TopicData, other: TopicData) -> Matching:
         found.append(_overlap(_of_topics(data)[:, here], _of_topics(other)[:, there]))
     if not found:
         raise DataError(
-            "the two models have no word and no document in common, so their topics "
+            "the two models have no words and no documents in common, so their topics "
             "cannot be matched. Give two models of the same or similar documents."
         )
     likeness = np.mean(found, axis=0)

@@ -328,8 +328,8 @@ def _similarity(
     """Return the matrix of every pair, in an order that puts similar ones together."""
     if len(similarity) > MAX_MATRIX:
         notes.append(
-            f"The similarity of every pair is shown for up to {MAX_MATRIX} topics; "
-            "each topic lists its nearest."
+            f"The table of all pairs is shown for up to {MAX_MATRIX} topics; here, "
+            "each topic lists its most similar ones."
         )
         return None
     steps = np.rint(similarity * 255).astype(np.uint8)

@@ -58,6 +58,8 @@ def write_report(data: TopicData, path: str | os.PathLike[str], **options: Any) 
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder. Give the name of a file, report.html.")
+    if file.suffix.lower() not in ("", ".html", ".htm"):
+        raise DataError(f"{file} would be a page of HTML. Give a name with .html.")
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent}. Make it, or give another.")
     page = report_html(data, **options)
@@ -128,7 +130,7 @@ def report_html(
     """
     if not isinstance(data, TopicData):
         raise DataError(
-            f"a report is made of TopicData, not of {type(data).__name__}. Give "
+            f"a report is made from TopicData, not from {type(data).__name__}. Give "
             "model.topic_data(words)."
         )
     if data.n_topics > MAX_TOPICS:

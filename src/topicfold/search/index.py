@@ -168,7 +168,7 @@ class TopicIndex:
             and vectors, half each.
         """
         if X is None and vectors is None:
-            raise DataError("there is nothing to add. Give X or vectors.")
+            raise DataError("there is nothing to add. Give X, or vectors=.")
         if X is None and self.lexical is not None:
             raise DataError(
                 f"lexical={self.lexical!r} needs the documents' counts. Give X."
@@ -317,8 +317,8 @@ class TopicIndex:
         if given is not None and not (is_text and embedded):
             wrong = "these documents have none" if is_text else f"this is a {kind}"
             raise DataError(
-                "embeddings= is the vector of the query's text, to compare with those "
-                f"of the documents, but {wrong}. Leave it out."
+                "embeddings= is the vector of the query's text and is compared with "
+                f"those of the documents, but {wrong}. Leave it out."
             )
         if not is_text or not embedded or not value.strip():
             return None
@@ -516,7 +516,7 @@ class TopicIndex:
         """Return the latent vector of a query, and its words if they are needed."""
         documents = self.documents
         if with_words and kind in ("vector", "topic"):
-            raise DataError(f"a {kind} has no words to mix in. Leave out mix.")
+            raise DataError(f"a {kind} has no words to compare. Leave out mix.")
         if kind == "vector":
             return documents.check_vectors(np.atleast_2d(value))[0], None
         if kind == "topic":
@@ -538,13 +538,14 @@ class TopicIndex:
         if kind == "word" and not isinstance(self.model, LSI):
             latent = joint_shares(self.model, documents.mass, [column])[0]
             if latent.sum() <= 0:
-                raise DataError("no topic has the word. Choose another one.")
+                raise DataError("the word is in no topic. Choose another one.")
             return latent / latent.sum(), counts
         latent = self._mixture(counts, asked)
         if not latent.any():
             raise DataError(
-                "the words of the query have no weight in the model: they are spread "
-                "evenly over the training documents, or none of these has them."
+                "the words of the query have no weight in the model, because they are "
+                "spread evenly over the training documents or are in none of them. Use "
+                "other words."
             )
         return latent, counts
 
@@ -561,7 +562,7 @@ class TopicIndex:
     def _needed_vocabulary(self) -> tuple[str, ...]:
         if self.vocabulary is None:
             raise DataError(
-                "words need the vocabulary of the columns. Make the index with "
+                "to search by words, the index needs the vocabulary. Make it with "
                 "vocabulary=words."
             )
         return self.vocabulary
@@ -688,7 +689,7 @@ class DocumentStore:
         if rows.ndim != 2 or rows.shape[1] != self.n_components:
             raise DataError(
                 f"vectors have shape {rows.shape}, but (n, {self.n_components}) is "
-                "needed: what the model's transform returns."
+                "needed, as the model's transform returns it."
             )
         if not np.isfinite(rows).all():
             raise DataError("vectors must be finite; check your array.")

@@ -69,7 +69,7 @@ def check_counts_row(counts: Any, n_terms: int) -> sparse.csr_matrix:
         counts = np.atleast_2d(np.asarray(counts))
         if counts.dtype.kind not in "biuf":
             raise DataError(
-                "the query is neither a text nor counts of words. Give a string, or a "
+                "the query is neither a text nor a row of counts. Give a string, or a "
                 f"row of {n_terms} counts."
             )
     row = check_counts(counts, "the query", dtype=np.float32)
@@ -171,10 +171,10 @@ def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
 
 
-def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
+def snippet(text: str, words: Sequence[str]) -> str:
     """Return the passage of a text that has most of the words, in one line."""
     line = " ".join(text.split())
-    if len(line) <= length:
+    if len(line) <= _LENGTH:
         return line
     pattern = words_pattern(words)
     places = list(pattern.finditer(line)) if pattern is not None else []
@@ -184,17 +184,17 @@ def snippet(text: str, words: Sequence[str], length: int = _LENGTH) -> str:
             {
                 m.group().lower()
                 for m in places
-                if 0 <= m.start() - p.start() < length // 2
+                if 0 <= m.start() - p.start() < _LENGTH // 2
             }
             for p in places
         ]
         best = max(range(len(places)), key=lambda place: len(inside[place]))
-        start = max(0, places[best].start() - length // 3)
-        start = min(start, max(0, len(line) - length))
+        start = max(0, places[best].start() - _LENGTH // 3)
+        start = min(start, max(0, len(line) - _LENGTH))
     if start:
         start = line.find(" ", start) + 1 or start
-    part = line[start : start + length]
-    if start + length < len(line):
+    part = line[start : start + _LENGTH]
+    if start + _LENGTH < len(line):
         part = part[: part.rfind(" ")] if " " in part else part
         part += " …"
     return f"… {part}" if start else part
@@ -299,7 +299,9 @@ def left_out_note(
     parts = []
     if in_texts:
         are = "are" if len(in_texts) > 1 else "is"
-        parts.append(f"{_named(in_texts)} {are} in no topic, and found in texts only.")
+        parts.append(
+            f"{_named(in_texts)} {are} in no topic, and only found in the texts."
+        )
     if unknown:
         were = "they were" if len(unknown) > 1 else "it was"
         parts.append(

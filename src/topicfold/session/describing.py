@@ -76,7 +76,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Description:
-    """A paragraph on methods, and BibTeX; printed, it is both.
+    """A paragraph on methods, and BibTeX; it prints as both.
 
     Attributes
     ----------

@@ -4,9 +4,9 @@
 `Topics` and the command line both fit through `fit_documents`.
 
 People may describe topics in advance, by a name or a short text each (`started_from`).
-A description has a vector, as the documents have. Walks along the documents
-(``graph.walks``) give it a place, and a topic starts from the words of the documents
-that are nearer to its place than to any other. Topics beyond the described ones start
+A description has a vector, like the documents. Walks along the documents
+(``graph.walks``) place it among them, and its topic starts from the words of the
+documents that are nearer to it than to any other description. Additional topics start
 from clusters of the documents that are near no description.
 """
 
@@ -46,18 +46,16 @@ _logger = logging.getLogger("topicfold")
 def prepare_model(
     model: Any, n_topics: int | None, X: Any, **usual: Any
 ) -> tuple[Any, bool, str]:
-    """Return an unfitted model, `usual` set where it says nothing; whether it needs
-    labels; and why it has so many topics, if nobody said how many.
+    """Return an unfitted model, whether it needs labels, and why it has so many topics.
 
-    Without a number of topics, `suggest_size` looks at the counts X.
+    `usual` are values of parameters that were not set. Without a number of topics,
+    `suggest_size` looks at the counts X; the reason is empty if a number was given.
     """
     reason = ""
     n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
-        raise DataError(
-            f"n_topics is {n_topics!r}. Give a whole number of topics, such as 20."
-        )
+        raise DataError(f"n_topics is {n_topics!r}. Give a whole number, such as 20.")
     if isinstance(model, type):
         raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
     if not isinstance(model, str) and not hasattr(model, "get_params"):
@@ -91,7 +89,7 @@ def prepare_model(
 def choose_size(
     model: Any, X: Any, *, n_jobs: int | None, least: int = 0
 ) -> tuple[int, str]:
-    """Give a model as many topics as the counts X have; return how many, and why."""
+    """Set a model's number of topics from the counts X; return the number, and why."""
     found = suggest_size(X, random_state=0, n_jobs=n_jobs)
     size = max(found.n_topics, least)
     _set(model, "n_components", size)
@@ -99,7 +97,7 @@ def choose_size(
 
 
 class NoClassesError(DataError):
-    """A model learns from classes, and documents of two are not there."""
+    """A model learns from classes, but there are no documents of two classes."""
 
 
 def _fit(model: Any, X: Any, y: Any, data: Mapping[str, Any]) -> Any:
@@ -124,9 +122,10 @@ def fit_documents(
 
     `words` are the columns of X, `labels` and `times` those of each document ("" where
     unknown), `known` what the model's `fit` takes beside counts, by keyword,
-    `languages` the counts of every language by its name, X first. A `response_kind` of
-    None looks at the response; `from_classes` says whether the model learns from
-    labels. ``run(model, X, y, data)`` does the fit, and what it returns is returned.
+    `languages` the counts of every language by its name, X first. With `response_kind`
+    None, the kind is inferred from the response; `from_classes` says whether the model
+    learns from labels. ``run(model, X, y, data)`` does the fit, and its result is
+    returned.
     """
     if "vocabulary" in model.get_params(deep=False) and len(words):
         _set(model, "vocabulary", list(words))
@@ -240,7 +239,7 @@ class Descriptions(NamedTuple):
 
 
 def read_about(about: Any, encoder: Any, n_dimensions: int | None) -> Descriptions:
-    """Return what people said topics are about, or say what is wrong with it.
+    """Return the descriptions of topics, or raise an error that says what is wrong.
 
     `about` has descriptions, which are the names too, or texts or vectors by name;
     `n_dimensions` is the length of the documents' vectors, None if they have none.
@@ -253,7 +252,9 @@ def read_about(about: Any, encoder: Any, n_dimensions: int | None) -> Descriptio
         raise DataError(f"about needs different names, at least one. {_HOW}")
     texts = [isinstance(value, str) for value in values]
     if any(texts) and not all(texts):
-        raise DataError(f"about has texts and vectors. Give one kind. {_HOW}")
+        raise DataError(
+            f"about has texts and vectors. Give only texts or only vectors. {_HOW}"
+        )
     if all(texts) and encoder is None:
         raise DataError(
             f"about has texts, and there is no encoder to make vectors of them. {_HOW}"
@@ -276,7 +277,7 @@ def n_described(about: Any, n_topics: int | None) -> int | None:
 def started_from(
     about: Any, encoder: Any, model: Any, counts: Any, embeddings: Any
 ) -> Iterator[None]:
-    """Let a fit inside start from descriptions; its topics have their names."""
+    """Let a fit in this context start from descriptions, whose names its topics get."""
     if about is None:
         yield
         return
@@ -288,8 +289,8 @@ def started_from(
         )
     if embeddings is None:
         raise DataError(
-            "about= compares descriptions with documents by vectors, and the documents "
-            f"have none. {_HOW}"
+            "about= compares the vectors of descriptions with those of documents, and "
+            f"the documents have none. {_HOW}"
         )
     width = np.shape(embeddings)[-1] if np.ndim(embeddings) == 2 else None
     found = read_about(about, encoder, width)
@@ -324,7 +325,7 @@ def described_start(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Array:
-    """Return where topics (K, V) start: the described ones first, then others."""
+    """Return the start of the topics (K, V): the described ones first, then others."""
     counts = sp.csr_matrix(counts, dtype=np.float64)
     rows = check_embeddings(embeddings, counts.shape[0])
     index = EmbeddingIndex(rows)
@@ -338,9 +339,7 @@ def described_start(
         n_other = max(n_topics - n_described, round(share * len(near)))
         far = np.argsort(near.max(axis=1), kind="stable")[:n_other]
         found = place_clusters(
-            places[far],
-            n_topics - n_described,
-            check_random_state(random_state),
+            places[far], n_topics - n_described, check_random_state(random_state)
         )
         own[far] = n_described + found
     members = sp.csr_matrix(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More documents for a fitted model: topics learn from them and stay what they are.
+"""More documents for a fitted model: topics learn from them, but keep their identity.
 
 A topic k has learned from ``N_k = Σ_d N_d θ_dk`` words. With more documents it becomes
 
@@ -7,10 +7,10 @@ A topic k has learned from ``N_k = Σ_d N_d θ_dk`` words. With more documents i
 
 the posterior mean under a Dirichlet prior that counts as much as the old documents did
 (incremental EM, Neal & Hinton 1998, with the old documents' steps kept). The mixtures
-of old documents stay, and so does what a person made of the topics: a few new documents
-move a topic little, however it came to be. A new word is divided among the topics of
-all documents that have it. New topics start from the new documents that fit the others
-least, and have no prior.
+of old documents stay the same, and so do a person's edits: a few new documents change a
+topic little, edited or not. A new word is divided among the topics of all documents
+that have it. New topics start from the new documents that fit the others least, and
+have no prior.
 
 An `Update` says what changed: topics that drifted, documents that moved.
 """
@@ -37,8 +37,10 @@ from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
+from topicfold.known import with_times
 from topicfold.models.base import check_asked
 from topicfold.models.lsi import LSI
+from topicfold.models.pachinko import PachinkoLDA
 from topicfold.persistence.model_folder import ModelFolder
 from topicfold.topic_data import TopicData
 
@@ -66,25 +68,26 @@ def updated(
 ) -> Update:
     """Return a fitted model with more documents, whose counts are `added`.
 
-    Documents whose ids the model has are left out. Where the texts of all documents are
-    known and the topics learn, they learn the words that a fit on all documents would
-    count; `cutting` has options of `vectorize` in place of those that were saved. With
-    `refit` all documents are learned again, from the topics as they are; `new_topics`
-    are learned from the new documents, beside those that there are.
+    Documents whose ids the model already has are left out. If the texts of all
+    documents are known and the topics learn, they also learn the words that a fit on
+    all documents would count; `cutting` has options of `vectorize` in place of those
+    that were saved. With `refit` the model learns from all documents again, starting
+    from the present topics; `new_topics` are learned from the new documents, in
+    addition to the old topics.
     """
     whole_number(new_topics, "new_topics", least=0)
     if new_topics and (refit or not learns(old.model)):
         raise DataError(
-            "new topics are learned beside the old ones, by a model of words alone and "
-            "without refit. Leave one out, or fit a new model."
+            "new_topics only works for models of words alone, and without refit. Leave "
+            "new_topics or refit out, or fit a new model."
         )
     if new_topics:
         check_unbound(old.model)
     if refit and not can_refit(old.model):
         raise DataError(
-            f"a {type(old.model).__name__} cannot be fitted again from its own topics: "
-            "it starts elsewhere, or learned from more than words. Leave refit out, or "
-            "fit a new model."
+            f"a {type(old.model).__name__} cannot be fitted again from its own topics, "
+            "because it cannot start there or learned from more than words. Leave "
+            "refit out, or fit a new model."
         )
     if new.embeddings is not None:
         check_asked(old.model, not learns(old.model), new.embeddings)
@@ -102,7 +105,7 @@ def updated(
     elif learns(old.model):
         model = _learned(old, counts, added, new_topics)
     else:
-        model = _with_mixtures(old.model, added, new.embeddings)
+        model = _with_mixtures(old.model, added, new)
     folder = dataclasses.replace(old, model=model, counts=counts, **_known(old, new))
     topics, moved = compare_records(before, folder.topic_data())
     unlike = 0 if new_topics else _count_unlike(old, counts)
@@ -122,7 +125,7 @@ def learns(model: Any) -> bool:
     """Tell whether the topics of a model learn from the counts of more documents.
 
     A model of classes, authors, responses, features, covariates, links or embeddings
-    would have to be told these of the new documents too.
+    would need these for the new documents, too.
     """
     if hasattr(model, "classes_") or isinstance(model, LSI):
         return False
@@ -262,7 +265,8 @@ def _add_topics(grown: Any, added: Any, n_new: int) -> None:
     least = least[: max(10 * n_new, len(least) // 4)]
     if len(least) < n_new:
         raise DataError(
-            f"{n_new} new topics need as many new documents with words. Give fewer."
+            f"{n_new} new topics need at least as many new documents with words. "
+            "Ask for fewer topics."
         )
     start = PLSA(n_new, random_state=0).fit(added[least]).components_
     forget_sides(grown)
@@ -287,12 +291,12 @@ def _add_topics(grown: Any, added: Any, n_new: int) -> None:
 def word_gains(
     counts: Any, theta: Array, model: Any, tokens: Doubles | None = None
 ) -> Doubles:
-    """Return how much likelier topics make the words of every document.
+    """Return how much more likely the words of every document are with the topics.
 
     The mean over its words of log Σ_k θ_dk φ_kw − log p(w), where p(w) are the words of
     all documents; a hundredth of p(w) is mixed in. 0 for a document without words. With
-    the `tokens` N_k that topics learned from, the words of a document itself are taken
-    out: φ is then that of the others.
+    the `tokens` N_k that topics learned from, the words of a document itself are
+    removed: φ is then that of the other documents.
     """
     common = np.maximum(np.asarray(model.word_frequencies_, np.float64), 1e-300)
     by_word = np.ascontiguousarray(model.components_.T, dtype=np.float64)
@@ -382,7 +386,7 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     lengths = np.asarray(added.sum(axis=1, dtype=np.float64)).ravel()
     grown.doc_topics_ = np.vstack([grown.doc_topics_, mixtures])
     grown.doc_lengths_ = np.concatenate([grown.doc_lengths_, lengths])
-    if hasattr(grown, "doc_super_topics_"):
+    if isinstance(grown, PachinkoLDA):
         above = [grown.doc_super_topics_, grown.transform_super(added)]
         grown.doc_super_topics_ = np.vstack(above)
     graph: Any = getattr(grown, "graph_", None)
@@ -396,13 +400,15 @@ def _keep_documents(grown: Any, mixtures: Array, added: Any) -> Any:
     return grown
 
 
-def _with_mixtures(model: Any, added: Any, embeddings: Any = None) -> Any:
+def _with_mixtures(model: Any, added: Any, new: Documents) -> Any:
     """Return the model with the mixtures of more documents; its topics stay."""
+    embeddings = new.embeddings
     grown = copy.copy(model)
     keeper = grown
     if hasattr(model, "base_"):  # of a two-phase model, the first has the mixtures
         keeper = grown.base_ = copy.copy(model.base_)
     known = {} if embeddings is None else {"embeddings": embeddings}
+    known = with_times(model, known, new.times)
     mixtures = np.asarray(model.transform(added, **known))
     keeper.doc_topics_ = model.doc_topics_
     _keep_documents(keeper, mixtures, added)
@@ -446,19 +452,20 @@ class Update:
     n_added, n_words : int
         Documents added, and words learned.
     known : list of str
-        Ids of the documents that were left out: the model has them already.
+        Ids of the documents that were left out, because the model already has them.
     repeated : int
-        Documents added whose text the model has under another id, or none.
+        Added documents whose text the model already has under another id, or without
+        one.
     topics : Table
-        A row per topic: its shares of all words `before` and `now` and of those of the
-        `new` documents, how much of its words it `kept`, and its `change`: "drifted"
-        (kept less than 90 %), "replaced" (less than half: the old topic is gone and
-        another has its number), "growing" (three times its old share of the new
-        documents), "fading" (a tenth of it), "new", or "".
+        A row per topic: its share of all words `before` and `now`, and of the words of
+        the `new` documents, how much of its words it `kept`, and its `change`:
+        "drifted" (kept less than 90 %), "replaced" (less than half: the old topic is
+        gone and another has its number), "growing" (its share in the new documents is
+        three times the old one), "fading" (a tenth of it), "new", or "".
     unlike : int
-        New documents that fit no topic well; 0 if they are no more than chance.
+        New documents that fit no topic well; 0 if there are no more than by chance.
     moved : Table
-        The old documents whose main topic is another one now.
+        The old documents whose main topic is now another one.
     """
 
     folder: ModelFolder
@@ -475,27 +482,31 @@ class Update:
         if self.known:
             yield (
                 "Left out",
-                f"{len(self.known):,} whose ids the model has already, first "
+                f"{len(self.known):,} with an id that is already in the model, first "
                 f"{self.known[0]!r}",
             )
         labels = self.folder.labels
         if labels is not None and not any(labels[-self.n_added :]):
             yield (
                 "Labels",
-                "no new document has one; name the column again if there is one "
-                "(--label, label=)",
+                "no new document has a label; if there is a column of labels, name it "
+                "again (--label, label=)",
             )
         if self.repeated:
             yield (
                 "Repeated",
-                f"{self.repeated:,} have a text that the model already has",
+                f"{self.repeated:,} with a text that is already in the model",
             )
         n_old = len(self.folder.model.doc_topics_) - self.n_added
-        yield "Moved", f"{len(self.moved):,} of {n_old:,} earlier documents"
-        words = {"drifted": "other words", "replaced": "gone, replaced by another"}
-        words |= {"growing": "a larger share of the new documents"}
-        words["fading"] = "a smaller share of the new documents"
-        words["new"] = "in the new documents alone"
+        yield (
+            "Moved",
+            f"{len(self.moved):,} of {n_old:,} earlier documents have another main "
+            "topic now",
+        )
+        words = {"drifted": "other words", "replaced": "replaced by another subject"}
+        words |= {"growing": "a larger share in the new documents"}
+        words["fading"] = "a smaller share in the new documents"
+        words["new"] = "only in the new documents"
         for change, meaning in words.items():
             rows = [row for row in self.topics if row["change"] == change]
             if rows:
@@ -520,7 +531,7 @@ def drop_known(
     rows = [row for row, name in enumerate(new.ids or ()) if name not in have]
     if not rows:
         raise DataError(
-            f"all {len(known):,} documents have ids that the model has already, first "
+            f"all {len(known):,} documents have ids that the model already has, first "
             f"{known[0]!r}. Nothing was added."
         )
     lists = ("texts", "labels", "ids", "times")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What users of other libraries type from habit, and what it is called here."""
+"""Names that users of other libraries type from habit, and the names here."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _ATTRIBUTES = {
 
 
 def answer_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters under our names; TypeError with the right name for others."""
+    """Return parameters by their names here; raise a TypeError with the right name."""
     found = {}
     for name, value in given.items():
         if name not in _SAME:

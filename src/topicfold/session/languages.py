@@ -44,9 +44,9 @@ def count_languages(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the counts of every language, and how the texts of each were split.
 
-    `first` is the language of `corpus`, which was cut by `text`; the others, `wanted`
-    by `languages_named` and with their texts in `extra`, are cut alike, with stop words
-    of their own. Nothing and None if there are no others.
+    `first` is the language of `corpus`, which was split by `text`; the others, `wanted`
+    by `languages_named` and with their texts in `extra`, are split in the same way,
+    with their own stop words. Nothing and None if there are no others.
     """
     if not wanted:
         return {}, None
@@ -58,7 +58,7 @@ def count_languages(
             raise DataError(f"language {name}: that is the column of the text.")
         if name not in (extra or {}):
             raise DataError(
-                f"the documents have no column {name!r}: counts have no columns. Give "
+                f"the documents have no column {name!r}, because they are counts. Give "
                 "a table with a column of texts."
             )
         own = {**shared, "stop_words": stop_words}

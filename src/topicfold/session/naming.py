@@ -63,7 +63,7 @@ def names_by(data: TopicData, how: Any, text: Any = None) -> dict[int, str]:
     if how == "phrases":
         return _phrases(data, dict(text or {}))
     raise DataError(
-        f'topics are not named by {how!r}. Give "phrases", "words", a function of '
+        f'topics cannot be named by {how!r}. Give "phrases", "words", a function of '
         "(words, documents), or names by topic such as {3: 'space'}."
     )
 
@@ -79,8 +79,8 @@ def _asked(data: TopicData, ask: Ask) -> dict[int, str]:
         name = ask(list(words), texts)
         if not isinstance(name, str) or not name.strip():
             raise DataError(
-                f"the function named topic {data.numbers[place]} {name!r}. It must "
-                "return a text."
+                f"the function returned {name!r} for topic {data.numbers[place]}. It "
+                "must return a text."
             )
         names[int(data.numbers[place])] = " ".join(name.split())
     return names
@@ -93,7 +93,7 @@ def _phrases(data: TopicData, text: dict[str, Any]) -> dict[int, str]:
     """
     if data.texts is None or data.doc_topics is None:
         raise DataError(
-            "phrases come from the texts, and the model has none. Fit it with texts, "
+            "phrases come from the texts, but the model has none. Fit it with texts, "
             'or rename by "words".'
         )
     options = {**text, "ngram_range": (2, 2), "min_df": 2, "max_df": 1.0}

@@ -35,12 +35,9 @@ from topicfold.editing import (
     split_topic,
 )
 from topicfold.exceptions import DataError
-from topicfold.graph.embedding import encode, encoder_name
-from topicfold.known import (
-    columns_in,
-    known_data,
-    model_for,
-)
+from topicfold.graph.embedding import check_same_encoder, encode, encoder_name
+from topicfold.known import columns_in, known_data, model_for, with_times
+from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import (
     ModelFolder,
     load_model_folder,
@@ -89,15 +86,16 @@ _COUNTING = (
 class Topics(TransformerMixin, BaseEstimator):
     """Topics of texts: fit, view, search, edit, apply and save them.
 
-    It counts the words, fits a model and keeps the documents beside it. Printed, it is
-    a table of its topics; in a notebook too. It is also a scikit-learn transformer from
-    texts to mixtures of topics, so it can be the first step of a pipeline.
+    It counts the words, fits a model and keeps the documents with it. When printed, or
+    shown in a notebook, it is a table of its topics. It is also a scikit-learn
+    transformer from texts to mixtures of topics, so it can be the first step of a
+    pipeline.
 
     Parameters
     ----------
     n_topics : int or None, default=None
-        Number of topics; None is that of the estimator given as `model`, or else as
-        many as two fits of a sample agree on
+        Number of topics; None is that of the estimator given as `model`, or otherwise
+        as many as two fits to a sample agree on
         (:func:`topicfold.choosing.suggest_size`).
     model : str or estimator, default="lda"
         A name of :func:`topicfold.registry.models`, such as "lda", "ltm" or "fstm", or
@@ -105,20 +103,21 @@ class Topics(TransformerMixin, BaseEstimator):
     stop_words, min_df, max_df, max_features, ngram_range, stem, tokens, phrases
         How texts become counts; see :func:`topicfold.corpus.vectorize`.
     about : sequence of str, mapping of str to str, or None, default=None
-        What topics should be about: texts, or texts by the topics' names, for which the
-        `encoder` makes vectors; or the vectors by name. These topics come first, and
-        topics beyond them are found as usual. `n_topics` is then their number unless
-        you give it.
+        What topics should be about: texts, or texts by the topics' names, whose vectors
+        the `encoder` computes; or the vectors by name. These topics come first, and
+        further topics are found as usual. `n_topics` is then their number unless you
+        give it.
     encoder : object or None, default=None
-        What makes vectors of texts, by a method ``encode(texts)``: a
-        SentenceTransformer, a model2vec model, … Documents near by their vectors then
-        share topics, in `fit` and later. It is not saved; give it to `load` again.
+        An object with a method ``encode(texts)`` that returns vectors: a
+        SentenceTransformer, a model2vec model, … Documents with near vectors then share
+        topics, in `fit` and later. It is not saved; give it to `load` again.
     random_state : int, default=0
         Seed; an estimator's own seed takes precedence.
     n_jobs : int, default=-1
         Threads, -1 for all. The result is the same for any number.
     **habits
-        Names of other libraries for the same: ``num_topics``, ``seed``, ``workers``, …
+        Names of the same parameters in other libraries: ``num_topics``, ``seed``,
+        ``workers``, …
 
     Attributes
     ----------
@@ -203,12 +202,12 @@ class Topics(TransformerMixin, BaseEstimator):
             the columns below; lists of words; gensim's pairs of word and count; a
             matrix of counts; or an AnnData object.
         y : array-like of shape (n_documents,), optional
-            Labels, None or "" where unknown. Models that need them learn from them, the
-            others only show them.
+            Labels, None or "" where unknown. Models that need labels learn from them;
+            the others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
         format : str, optional
-            Format of a file, where its name does not show it; see
+            Format of a file, if its name does not tell; see
             :func:`topicfold.corpus.read`.
         sheet : str or int, optional
             Sheet of an Excel file, by its title or its number, from 1.
@@ -219,8 +218,8 @@ class Topics(TransformerMixin, BaseEstimator):
         embeddings : array-like of shape (n_documents, n_dimensions), optional
             Vectors of the documents; default: those of the `encoder`, if there is one.
         language : str, list or dict, optional
-            Column with the same text in another language, or with tags, which has words
-            of its own; several as a list, or with their stop words:
+            Column with the same text in another language, or with tags; it gets its own
+            vocabulary. Several as a list, or with their stop words:
             ``{"de": "german"}``.
         **known
             What else is known of the documents: authors, response, features, labels,
@@ -294,7 +293,7 @@ class Topics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : documents
-            In any form that `fit` takes; words that the model does not know are left
+            In any form that `fit` takes; words that the model does not have are left
             out.
         text : str, optional
             Column of the text, as in `fit`.
@@ -303,13 +302,14 @@ class Topics(TransformerMixin, BaseEstimator):
         language : str or list, optional
             Columns of the texts in other languages of the fit.
         **known
-            What else is known of them, as in `fit`.
+            What else is known of them, as in `fit`. Models that learned from times take
+            those of a column named time, date, year or the like without being asked.
         """
         other = languages_named(language)
         wanted = [*columns_in(known), *other] or None
         found = as_documents(X, columns={"text": text, "extra": wanted})
         model, vectors = self._saved().model, self._vectors(found, embeddings)
-        data = known_data(known, found.extra)
+        data = with_times(model, known_data(known, found.extra), found.times)
         data |= known_languages(self._saved(), other, found.extra)
         if vectors is not None:
             data["embeddings"] = vectors
@@ -327,26 +327,26 @@ class Topics(TransformerMixin, BaseEstimator):
     ) -> Self:
         """Add documents; topics keep their numbers, names and edits.
 
-        Documents that are already there keep their mixtures. The topics learn from the
-        new documents, new words included, and weigh them against all that they learned
-        before, so that few documents move a topic little. A model that learned from
-        more than words (classes, authors, links, embeddings, …) keeps its topics, and
-        the documents are only added. What changed is in ``update_``.
+        Earlier documents keep their mixtures. The topics learn from the new documents
+        and their new words, and weigh them against all that they learned before, so
+        that few documents change a topic little. A model that learned from more than
+        words (classes, authors, links, embeddings, …) keeps its topics, and the
+        documents are only added. What changed is in ``update_``.
 
         Parameters
         ----------
         X : documents
-            In any form that `fit` takes. Those whose ids are already there are left
+            In any form that `fit` takes. Those whose ids the model already has are left
             out.
         y : array-like, optional
             Their labels.
         refit : bool, default=False
-            Learn all documents again, starting from the topics as they are. Topics and
-            mixtures move then, and edits may be undone.
+            Learn from all documents again, starting from the present topics. Topics and
+            mixtures then change, and edits may be undone.
         new_topics : int, default=0
-            Topics to learn from the new documents, beside those that there are; for
-            documents that fit none (``update_.unlike``). They get the next free
-            numbers.
+            Number of topics to learn from the new documents, in addition to the old
+            ones; for documents that fit none (``update_.unlike``). They get the next
+            free numbers.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
             Their vectors, as in `transform`.
         **columns
@@ -362,8 +362,8 @@ class Topics(TransformerMixin, BaseEstimator):
         old, new = self._saved(), as_documents(X, columns=columns)
         if old.counts is None:
             raise DataError(
-                "the model was saved without its documents, so it cannot go on "
-                "learning. Fit it again with all of them."
+                "the model was saved without its documents, so it cannot learn from "
+                "more. Fit it again with all documents."
             )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents))
@@ -410,8 +410,8 @@ class Topics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         least : float in [0, 1], default=0.0
-            Share that a main topic must have. Documents whose largest topic has less
-            are about no topic clearly: their ``topic`` is None.
+            Share that a main topic must have. If the largest topic of a document has
+            less, the document is clearly about none, and its ``topic`` is None.
 
         Examples
         --------
@@ -441,8 +441,8 @@ class Topics(TransformerMixin, BaseEstimator):
         n : int, default=10
             Maximum number of documents to return.
         mix : float in [0, 1] or None, default=None
-            Weight of shared words: 0 is by meaning alone, 1 by words alone; None is
-            0.5 where the words of the documents are known, 1/3 beside embeddings.
+            Weight of shared words: 0 compares only by meaning, 1 only by words. None is
+            0.5 if the words of the documents are known, and 1/3 with embeddings.
         embeddings : array-like of shape (n_dimensions,), optional
             Vector of the text; default: that of the `encoder`, if there is one.
 
@@ -540,7 +540,7 @@ class Topics(TransformerMixin, BaseEstimator):
         path : str or path, default="report.html"
             The file.
         against : Topics, TopicData or path, optional
-            Another model, to be shown side by side with this one; see `compare`.
+            Another model, to be compared with this one in the report; see `compare`.
         effects : Effects, optional
             What `effects` returned, to be shown with intervals.
         **options
@@ -558,10 +558,10 @@ class Topics(TransformerMixin, BaseEstimator):
     def describe(self) -> Description:
         """Return a paragraph on methods for a paper, and BibTeX of what it cites.
 
-        It says which model was fitted to what, how many topics there are and how the
-        number was chosen, how texts became counts and how much that left out, priors,
-        iterations, seed, edits and versions. Printed, it is both; ``.text`` and
-        ``.bibtex`` are the two parts.
+        It states which model was fitted to which data, how many topics there are and
+        how the number was chosen, how texts were turned into counts and how much was
+        left out, priors, iterations, seed, edits and versions. It prints as both parts;
+        ``.text`` and ``.bibtex`` are the single ones.
 
         Examples
         --------
@@ -572,7 +572,7 @@ class Topics(TransformerMixin, BaseEstimator):
         return describe(self._saved(), self._record())
 
     def stability(self, n_restarts: int = 5) -> Table:
-        """Return how much of every topic fits with other seeds find again.
+        """Return how much of every topic is found again by fits with other seeds.
 
         The model is fitted `n_restarts` times. A topic's ``stability`` is the mean
         probability that it shares with its counterparts, 0 to 1, ``least`` the smallest
@@ -588,8 +588,8 @@ class Topics(TransformerMixin, BaseEstimator):
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
 
-        `options` are those of :func:`topicfold.report.write_report`; texts are cut so
-        that the notebook grows by 3 MB at most (``size_limit=``).
+        `options` are those of :func:`topicfold.report.write_report`; texts are
+        shortened so that the notebook grows by 3 MB at most (``size_limit=``).
         """
         from topicfold.plotting import Page
 
@@ -611,7 +611,7 @@ class Topics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         other : Topics, TopicData or path
-            Another model, best of the same documents.
+            Another model, preferably of the same documents.
         """
         data, record = self._record(), _record_of(other)
         table = Table(match_models(data, record).records())
@@ -629,10 +629,10 @@ class Topics(TransformerMixin, BaseEstimator):
     ) -> Self:
         """Name topics: ``rename({3: "space"})`` or ``rename(3, "space")``.
 
-        A function names them all: ``rename(ask)`` calls ``ask(words, documents)`` with
-        the ten words of each topic and the texts of its five main documents, and takes
-        what it returns. It may ask a language model; none is part of this library, but
-        :func:`topicfold.session.naming_prompt` has a question for it.
+        A function can name them all: ``rename(ask)`` calls ``ask(words, documents)``
+        with the ten words of each topic and the texts of its five main documents, and
+        takes the name that it returns. It may ask a language model. This library has
+        none, but :func:`topicfold.session.naming_prompt` writes a question for one.
         ``rename("phrases")`` names topics by the two neighbouring words that are most
         typical of their texts, ``rename("words")`` by their words, as at first.
 
@@ -671,7 +671,10 @@ class Topics(TransformerMixin, BaseEstimator):
         """Split a topic; parts after the first get the next free numbers."""
         counts = self._saved().counts
         if counts is None:
-            raise DataError("a split needs the documents, and the model kept none.")
+            raise DataError(
+                "a split needs the documents, and the model has none. Fit it again "
+                "and save it with its documents."
+            )
         return self._edited(
             split_topic(self._saved().model, topic, counts, n_topics=n_topics)
         )
@@ -679,27 +682,27 @@ class Topics(TransformerMixin, BaseEstimator):
     def renumber(self) -> Self:
         """Number topics 0, 1, 2, … again, in the order of the rows of ``data_.topics``.
 
-        Topics keep their numbers through any chain of edits. `save`, `report`,
-        `explore` and `map` renumber them, so that files, pages and this object agree.
+        Topics keep their numbers through all edits. `save`, `report`, `explore` and
+        `map` renumber them, so that files, pages and this object agree.
         """
         model = self._saved().model
         changed = renumber_topics(model)
         return self if changed is model else self._edited(changed)
 
     def edit_log(self) -> dict[str, Any]:
-        """Return what was done to the topics, for `apply_edits`; JSON can hold it.
+        """Return the edits made to the topics, for `apply_edits`; JSON can hold them.
 
         It is saved with the model. ``topicfold info --log`` writes the same.
         """
         return edit_log(self._saved().model)
 
     def apply_edits(self, log: Mapping[str, Any]) -> Self:
-        """Do again what was done to the topics of the same model.
+        """Make edits again that were made to the topics of the same model.
 
         Parameters
         ----------
         log : mapping
-            What `edit_log` returned, or what the report exported.
+            The result of `edit_log`, or the file of edits that the report saved.
         """
         saved = self._saved()
         edits = edits_of(log, saved.model)
@@ -708,7 +711,7 @@ class Topics(TransformerMixin, BaseEstimator):
     # Keeping
 
     def save(self, path: str | os.PathLike[str], *, documents: bool = True) -> Path:
-        """Save all of it as a folder, which the command line reads too.
+        """Save everything as a folder, which the command line reads too.
 
         Parameters
         ----------
@@ -726,23 +729,20 @@ class Topics(TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        tokens: Any = "words",
-        encoder: Any = None,
+        cls, path: str | os.PathLike[str], *, tokens: Any = "words", encoder: Any = None
     ) -> Self:
-        """Load what `save`, ``model.save`` or the command line saved.
+        """Load a model that `save`, ``model.save`` or the command line saved.
 
         Parameters
         ----------
         path : str or path
             The folder or file.
         tokens : callable, optional
-            The function that cut the texts, if it was one: a file never says which
-            function to call.
+            The function that split the texts, if you used one: functions named in a
+            file are never called.
         encoder : object, optional
-            The encoder of the fit, for vectors of new texts.
+            The encoder of the fit, for vectors of new texts. One that makes another
+            vector of a stored text is warned of.
         """
         saved = load_model_folder(path)
         if not hasattr(saved.model, "topic_data"):
@@ -753,13 +753,17 @@ class Topics(TransformerMixin, BaseEstimator):
         topics = cls(len(saved.model.components_), model=clone(saved.model))
         topics.tokens = tokens
         topics.encoder = encoder
+        if encoder is not None:
+            made_by = getattr(saved.model, "encoder_", None)
+            rows = embeddings_of(saved.model)
+            check_same_encoder(encoder, rows, saved.texts, made_by)
         return topics._keep(saved)
 
     def to_frame(self) -> Any:
         """Return a pandas data frame: a row per document, a column per topic.
 
-        Before the topics are columns for what is known: id, text, time, label and the
-        number of the main topic, the largest of the mixture.
+        The first columns are what is known: id, text, time, label and the number of the
+        main topic, the largest of the mixture.
         """
         return mixture_frame(self._with_documents())
 
@@ -819,7 +823,9 @@ class Topics(TransformerMixin, BaseEstimator):
     def _with_documents(self) -> TopicData:
         """Return the record; refuse a model that has no documents."""
         if self._record().doc_topics is None:
-            raise DataError("the model learned from a stream and keeps no documents.")
+            raise DataError(
+                "the model learned from a stream and has no documents. Use fit."
+            )
         return self.data_
 
     def _vectors(self, found: Documents, given: Any, *, fitting: bool = False) -> Any:

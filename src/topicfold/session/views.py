@@ -44,7 +44,7 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
-    """Return the documents that have most of a topic, with their shares."""
+    """Return the documents with the largest shares of a topic."""
     place = data.row(topic)
     whole_number(n, "n")
     shares = np.asarray(data.doc_topics)[:, place]
@@ -135,7 +135,7 @@ def time_table(data: TopicData) -> Table:
     periods = find_periods(data)
     if periods is None:
         raise DataError(
-            "the documents have no times, or all the same. Give them as "
+            "the documents have no times, or all have the same. Give times as "
             "over_time(dates), or name their column in fit with time=. Write dates "
             "like 2001-05-03."
         )
@@ -150,8 +150,8 @@ def class_table(data: TopicData) -> Table:
     """Return the mean mixture of the documents of every class."""
     if data.labels is None:
         raise DataError(
-            "there are no labels. Give them as by_class(labels), or name their column "
-            "in fit with label=."
+            "the documents have no labels. Give them as by_class(labels), or name "
+            "their column in fit with label=."
         )
     rows = zip(*data.class_topics(), strict=True)
     return Table({"class": name} | _by_name(data, shares) for name, shares in rows)
@@ -234,9 +234,8 @@ def _seeds(saved: ModelFolder, n_restarts: int) -> list[int]:
         or "random_state" not in parameters
     ):
         raise DataError(
-            f"this {type(saved.model).__name__} cannot be fitted again from its counts "
-            "with another seed: it has no counts or no seed, or it learned from more "
-            "than words."
+            f"this {type(saved.model).__name__} cannot be fitted again with another "
+            "seed: it has no counts or no seed, or it learned from more than words."
         )
     own = parameters["random_state"]
     first = own + 1 if isinstance(own, int) else 1

@@ -230,8 +230,8 @@ class AuthorPriors(Authors):
         if context.fitting:
             if not context.alpha.sum() > 0:
                 raise DataError(
-                    "AuthorPriors changes the prior of documents, and this model has "
-                    "none. Use LDA, or Authors."
+                    "AuthorPriors changes the prior of documents, but this model has "
+                    "no such prior. Use LDA, or Authors."
                 )
             shape = context.n_documents, context.n_topics
             even = np.broadcast_to(context.alpha, shape)

@@ -14,6 +14,7 @@ from scipy import sparse
 from topicfold.core import saved
 from topicfold.core.counts import as_csr, canonical, check_structure
 from topicfold.core.parameters import warn_caller
+from topicfold.core.tables import listed
 from topicfold.core.typing import Array
 from topicfold.evidence.words import SKETCH
 from topicfold.exceptions import DataError
@@ -97,19 +98,17 @@ class Authors(Side):
         if context.fitting:
             if not any(lists):
                 raise DataError(
-                    "authors is empty for every document. Give a list of names "
-                    "for each document."
+                    "authors has no name for any document. Give a list of names for "
+                    "each document."
                 )
             names = sorted({name for own in lists for name in own})
             self.names_: NDArray[Any] = np.array(names, dtype=object)
         column = {name: i for i, name in enumerate(self.names_)}
         strangers = {n for own in lists for n in own if n not in column}
         if strangers:
-            first = ", ".join(map(repr, sorted(strangers)[:3]))
-            more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
             warn_caller(
-                f"The fit had no documents by {first}{more}: unknown authors get the "
-                "mixture of the prior."
+                f"The fit had no documents by {listed(map(repr, sorted(strangers)), 3)}"
+                ": unknown authors get the mean mixture of the prior."
             )
         # The last column, in transform, is that of authors who are not known.
         shape = len(lists), len(column) + (not context.fitting)

@@ -25,11 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core import saved
-from topicfold.core.parameters import (
-    NOT_NEGATIVE,
-    SHARE,
-    DeclaredParameters,
-)
+from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters
 from topicfold.core.threads import even_ranges, n_ranges, run_ranges
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import to_numpy
@@ -147,6 +143,11 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     def check(self, data: Any, context: Context) -> Known:
         """Return the design: a column of ones, then those of the covariates."""
         n_documents = len(context.lengths)
+        if isinstance(data, str):
+            raise DataError(
+                f"prevalence is the text {data!r}. Give a table of covariates; a "
+                "formula is that of the model, StructuralLDA(formula='~ party')."
+            )
         if hasattr(self, "columns_"):
             return Known(self._encoded(data, n_documents))
         covariates, design = Covariates([], []), np.ones((n_documents, 1))
@@ -154,8 +155,8 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             covariates, design = learn_covariates(data, n_documents, self.formula)
         elif self.formula is not None:
             raise DataError(
-                f"the formula {self.formula!r} needs its columns. Give a table as "
-                "prevalence=."
+                f"the formula {self.formula!r} needs a table with its columns. Give it "
+                "as prevalence=."
             )
         self.columns_, self.terms_ = covariates
         if n_documents < design.shape[1]:
@@ -175,10 +176,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             return np.tile(self.design_mean_, (n_documents, 1))
         return self._covariates().design(data, n_documents)
 
-    @property
-    def moving(self) -> bool:
-        """Whether Σ still changes; the objective may settle before."""
-        return self.change_ > SETTLED
+    def moved(self) -> float:
+        """Return infinity while Σ still changes: the objective may settle before."""
+        return np.inf if self.change_ > SETTLED else 0.0
 
     def names(self) -> list[str]:
         """Return the names of the rows of `gamma_`, the intercept's first."""
@@ -362,18 +362,14 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         log_size = len(rest) * np.linalg.slogdet(self.sigma_)[1]
         return float(value - 0.5 * (squares + log_size))
 
-    def correlations(self, design_covariance: Any = None) -> Matrix:
+    def correlations(self) -> Matrix:
         """Return the correlations (K, K) of topics, of ``log θ`` less its mean.
 
-        Those of documents with the same covariates; with the covariance of the design,
-        those of all documents.
+        Those of documents with the same covariates.
         """
-        sigma = self.sigma_
-        if design_covariance is not None:
-            sigma = sigma + self.gamma_.T @ design_covariance @ self.gamma_
-        size = len(sigma) + 1
+        size = len(self.sigma_) + 1
         centred = np.eye(size)[:, :-1] - 1.0 / size
-        covariance = centred @ sigma @ centred.T
+        covariance = centred @ self.sigma_ @ centred.T
         scale = 1.0 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         return np.asarray(covariance * scale[:, None] * scale)
 

@@ -329,11 +329,7 @@ def _write_block_rows(
 
 
 def _map_block(
-    engine: OneBlock,
-    out_path: str,
-    visited: Any,
-    function: RowFunction,
-    shared: Shared,
+    engine: OneBlock, out_path: str, visited: Any, function: RowFunction, shared: Shared
 ) -> Any:
     result, kept = _call_on_rows(engine, visited, function, shared), None
     if isinstance(result, tuple):

@@ -177,7 +177,7 @@ class CudaPort:
         except (cuda.runtime.CUDARuntimeError, cuda.memory.OutOfMemoryError) as error:
             if not self._warned:
                 _logger.warning(
-                    "the host has no more page-locked memory (%s); copies to the GPU "
+                    "the host has no page-locked memory left (%s); copies to the GPU "
                     "will be slower",
                     error,
                 )

@@ -314,8 +314,8 @@ def _collection_blocks(
     if hasattr(X, "chunks") and getattr(X, "ndim", None) == 2:
         if len(X.chunks[1]) != 1:
             raise DataError(
-                f"The dask array is cut into {len(X.chunks[1])} chunks of columns. "
-                "Blocks are whole rows: use x.rechunk({1: -1})."
+                f"The dask array is divided into {len(X.chunks[1])} chunks of columns. "
+                f"Blocks are whole rows: use x.rechunk({{1: -1}})."
             )
         return client.compute(list(X.to_delayed().ravel())), None
     from topicfold.engine.dask.texts import text_blocks
@@ -330,9 +330,9 @@ def _check_storage(corpus: DaskBlocks) -> None:
     blind = [worker for worker, sees in seen.items() if not sees]
     if blind:
         raise DataError(
-            f"{len(blind)} of {len(seen)} workers (first: {blind[0]}) do not see the "
-            f"folder {folder.parent} of mixtures. Give a folder on a shared file "
-            "system: distribute(X, storage='/shared/folder')."
+            f"{len(blind)} of {len(seen)} workers (first: {blind[0]}) cannot see the "
+            f"folder {folder.parent}, where mixtures are stored. Give a folder on a "
+            "shared file system: distribute(X, storage='/shared/folder')."
         )
 
 

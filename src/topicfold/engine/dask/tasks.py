@@ -48,8 +48,8 @@ def in_touch() -> Iterator[None]:
         problem = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DeviceError(
             f"The Dask cluster does not answer: {problem}. Check that its scheduler "
-            "and workers run, and fit again; callbacks=[Resume(folder)] of "
-            "topicfold.learn lets a fit go on where it was."
+            "and workers run, and fit again. With callbacks=[Resume(folder)] of "
+            "topicfold.learn, a fit can be continued after such an error."
         ) from error
 
 

@@ -95,7 +95,7 @@ export function lineChart(values, names, width, height, { format, color, zero, a
   let low = zero ? 0 : Math.min(...finite);
   let high = Math.max(...finite);
   if (high === low) [low, high] = [low - (zero ? 0 : 1), high + 1];
-  const right = 20; // half of the last label
+  const right = Math.max(20, 3.6 * String(names.at(-1)).length); // half of the last label
   const x = (i) => left + (i / Math.max(1, values.length - 1)) * (width - left - right);
   const y = (value) => 8 + (1 - (value - low) / (high - low)) * (height - bottom - 8);
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`,

@@ -62,3 +62,8 @@ export function growing(items, make, step = 25, { list: name = "documents", noun
   grow();
   return h("div", {}, list, more);
 }
+
+// A topic of few documents is not typical of those with hardly a word of it.
+export function typicalOf(report, topic) {
+  return report.documents ? topic.typical.filter((place) => shareOf(report, place, topic.id) >= 0.01) : [];
+}

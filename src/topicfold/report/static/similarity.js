@@ -74,9 +74,11 @@ function circleNames(report, circles, width, height) {
   const family = styleValue("--sans");
   const font = `11.5px ${family}`;
   return circles.map((circle) => {
-    const name = report.name(circle.topic.id);
+    const { id } = circle.topic;
+    const name = report.name(id);
     for (const letters of [name.length, 26, 15, 9]) {
-      const text = short(name, letters);
+      // With its number: in a crowd a name may be nearer to another circle.
+      const text = `${id} ${short(name, letters)}`;
       const half = widthOf(text, font) / 2 + 4;
       for (const [x, y] of namePlaces(circle, half, width)) {
         if (!free(x, y, half)) continue;
@@ -90,6 +92,14 @@ function circleNames(report, circles, width, height) {
   });
 }
 
+// The ends of a line between two circles, which does not go over their numbers.
+function rimToRim(a, b) {
+  const gap = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const [dx, dy] = [(b.x - a.x) / gap, (b.y - a.y) / gap];
+  return { x1: (a.x + dx * a.r).toFixed(1), y1: (a.y + dy * a.r).toFixed(1),
+    x2: (b.x - dx * b.r).toFixed(1), y2: (b.y - dy * b.r).toFixed(1) };
+}
+
 // Lines join the pairs of the largest values, as many as there are topics.
 export function planeFigure(report, pairs, what = "similar ones close") {
   const figure = responsive((whole) => {
@@ -100,8 +110,8 @@ export function planeFigure(report, pairs, what = "similar ones close") {
     const ties = pairs.slice(0, report.bySize.length).filter((pair) => pair.value > 0.2);
     return s("svg", { class: "chart plane", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
       "aria-label": `Topics on a plane: circles of their sizes, ${what}` },
-    ties.map(({ one, other, value }) => s("line", { class: "tie", x1: at.get(one).x, y1: at.get(one).y,
-      x2: at.get(other).x, y2: at.get(other).y, "stroke-width": (1 + 5 * value).toFixed(1) })),
+    ties.map(({ one, other, value }) => s("line", { class: "tie", ...rimToRim(at.get(one), at.get(other)),
+      "stroke-width": (1 + 5 * value).toFixed(1) })),
     circles.map(({ topic, x, y, r }) => {
       const name = report.name(topic.id);
       const color = topicColor(topic);

@@ -4,7 +4,7 @@
 import { count, h, link, percent, plural, short } from "./dom.js";
 import { inkOf, styleValue, topicColor } from "./theme.js";
 import { smallChart } from "./charts.js";
-import { chip, shareOf } from "./lists.js";
+import { chip, shareOf, typicalOf } from "./lists.js";
 
 const FIRST = 24;
 
@@ -20,8 +20,9 @@ function words(report, topic) {
 function topicSlide(report, topic) {
   const { time, classes } = report.page;
   const parts = [];
-  if (report.documents && topic.typical.length) {
-    parts.push(h("div", {}, h("h3", {}, "Typical documents"), h("ul", {}, topic.typical.slice(0, 4).map((place) =>
+  const typical = typicalOf(report, topic);
+  if (typical.length) {
+    parts.push(h("div", {}, h("h3", {}, "Typical documents"), h("ul", {}, typical.slice(0, 4).map((place) =>
       h("li", {}, h("span", {}, short(report.title(place), 90)), h("span", { class: "note" }, percent(shareOf(report, place, topic.id))))))));
   }
   if (time) {

@@ -5,7 +5,7 @@ import { h, link, percent, plural, select, short } from "./dom.js";
 import { topicColor } from "./theme.js";
 import { saveCsv } from "./files.js";
 import { barChart, lineChart, responsive, section } from "./charts.js";
-import { chip, documentList, meter, shareOf, topicTable } from "./lists.js";
+import { chip, documentList, meter, shareOf, topicTable, typicalOf } from "./lists.js";
 import { largerFirst } from "./data.js";
 import { seedWords, sideBlocks } from "./sides.js";
 
@@ -160,8 +160,9 @@ function termBlock(report, topic, listChanged) {
 }
 
 function typicalBlock(report, topic) {
-  if (!report.documents || !topic.typical.length) return null;
-  return section("Most typical documents", documentList(report, topic.typical,
+  const typical = typicalOf(report, topic);
+  if (!typical.length) return null;
+  return section("Most typical documents", documentList(report, typical,
     (place) => percent(shareOf(report, place, topic.id))));
 }
 
