@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import topicfold
 from topicfold import LDA, SupervisedLDA
 from topicfold.evidence import Response
+from topicfold.evidence.response_words import Hidden, choose
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.models.supervised import (
     START_PASSES,
@@ -137,6 +138,43 @@ def test_words_beside_topics(kind, tmp_path):
     model.save(tmp_path / "model.safetensors")
     loaded = topicfold.load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_hidden_numbers_choose_the_share_and_the_penalty_of_words():
+    """Where one word decides, its coefficient is large; where topics do, they count."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.poisson(1.0, (400, 30)).astype(float))
+    by_word = 3.0 * np.sign(X[:, [0]].toarray() - 0.5)
+    known, rows = np.ones(400, bool), np.arange(300, 400)
+    useless = Hidden(rows, rng.normal(size=100))
+    penalty, share = choose(X, by_word, known, useless)
+    assert (share, penalty < 1.0) == (1.0, True)
+    noise = rng.normal(size=(400, 1))
+    right = Hidden(rows, noise[rows, 0])
+    penalty, share = choose(X, noise, known, right)
+    assert (share, penalty) == (0.5, 3.0)
+    few = Hidden(rows[:10], noise[rows[:10], 0])
+    assert choose(X, noise, known, few) == choose(X, noise, known, None) == (1.0, 0.7)
+
+
+def test_the_share_of_words_is_chosen_in_a_fit(tmp_path):
+    """A number that a single word decides: the words alone predict it."""
+    rng = np.random.default_rng(0)
+    X, _, _ = planted(n_documents=400, alpha=0.3)
+    mark = rng.integers(0, 2, (400, 1))
+    X = sparse.hstack([X, mark]).tocsr()
+    y = 4.0 * mark[:, 0] + rng.normal(scale=0.1, size=400)
+    options = {"weight": 0.0, "words": True, "random_state": 0, "max_iter": 20}
+    model = SupervisedLDA(4, **options).fit(X[:300], y[:300])
+    assert model.word_share_ == 1.0
+    assert model.topic_share_ == pytest.approx(0.0)
+    assert model.score(X[300:], y[300:]) > 0.95
+    model.save(tmp_path / "model.safetensors")
+    loaded = topicfold.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    loaded.word_share_ = 2.0
+    with pytest.raises(ValueError, match="word_share_"):
+        loaded._check_loaded()
 
 
 def test_words_are_for_numbers_and_classes_in_memory(corpus):

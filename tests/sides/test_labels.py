@@ -373,6 +373,11 @@ def test_what_is_given_is_not_tried(corpus):
     for weight in (0.0, 0.3, 1.0):
         model = LabeledLDA(1, unlabeled_weight=weight, **FEW).fit(X, labels=some)
         assert model.unlabeled_weight_ == weight
+        # Once: several labels hidden say what predicts them.
+        assert [way[:2] for way in model.trial_scores_] == [(1, weight)]
+        assert hasattr(model.sides_[0], "label_odds_")
+        single = [own and own[0] for own in some]
+        model = LabeledLDA(1, unlabeled_weight=weight, **FEW).fit(X, labels=single)
         assert model.trial_scores_ == []
 
 
@@ -434,7 +439,7 @@ def test_clues_are_shares_likelihoods_and_frequencies():
     X = np.array([rng.multinomial(20, own[c]) for c in y], float)
     members = np.eye(3)[y]
     side = Labels(1, 0)
-    side.classes_ = np.array(["a", "b", "c"])
+    side.classes_, side.several_ = np.array(["a", "b", "c"]), False
     theta = rng.dirichlet(np.ones(3), 90)
     clues = side.clues(theta, X, members.T @ X)
     bayes = MultinomialNB(fit_prior=False).fit(X, y).predict_joint_log_proba(X)
@@ -507,3 +512,42 @@ def test_thresholds_of_several_labels_find_as_many_as_there_are():
         return f1_score(truth, found >= threshold, average="micro")
 
     assert right(0.5) > max(right(0.25), right(0.75), 0.85)
+
+
+def test_labels_that_words_do_not_show_are_as_likely_as_they_are_frequent():
+    """Two thirds have "program" whatever they are about: its topic has no words."""
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(60, 0.1), 3)
+    theme = rng.integers(0, 3, 600)
+    X = sparse.csr_matrix([rng.multinomial(12, phi[t]) for t in theme], dtype=float)
+    common, rare = rng.random(600) < 0.66, rng.random(600) < 0.02
+    labels = [
+        [f"theme {t}"] + ["program"] * int(c) + ["odd"] * int(r)
+        for t, c, r in zip(theme, common, rare, strict=True)
+    ]
+    model = LabeledLDA(**FEW).fit(X[:450], labels=labels[:450])
+    names = model.classes_.tolist()
+    chances = model.predict_proba(X[450:])
+    program, odd = (chances[:, names.index(name)] for name in ("program", "odd"))
+    assert program.mean() == pytest.approx(0.66, abs=0.08)
+    assert program.min() > 0.2
+    assert odd.max() < 0.3
+    wanted = np.array([[name in own for name in names] for own in labels[450:]])
+    assert f1_score(wanted, model.predict(X[450:]), average="micro") > 0.75
+
+
+def test_a_label_that_few_documents_have_leaves_the_others_their_clues(tmp_path):
+    """No fit without its documents has it: those say nothing of it."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.5, (60, 30)).astype(float)
+    labels = [["c"] + ["a"] * (d % 2) + ["b"] * (d % 3 > 0) for d in range(60)]
+    labels[7] = ["once", "c"]
+    model = LabeledLDA(**FEW).fit(X, labels=labels)
+    chances = model.predict_proba(X)
+    assert np.isfinite(chances).all()
+    place = model.classes_.tolist().index
+    means = chances.mean(axis=0)
+    assert means[place("c")] > 0.9 > means[place("b")] > means[place("once")]
+    model.save(tmp_path / "model")
+    loaded = topicfold.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), chances)

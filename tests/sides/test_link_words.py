@@ -61,17 +61,87 @@ def test_probabilities_are_those_of_topics_and_words(corpus):
     X, links, _ = corpus
     model = RelationalLDA(2, **FEW).fit(X, links=links)
     side, theta = model.sides_[0], model.transform(X[:5])
-    start, by_topics, own, near = model.word_coef_
+    start, by_topics, own, near, by_degree, by_votes = model.word_coef_
     assert own > 0
     words = model.link_words_.toarray()
     mean = around(model.link_words_, graph_of(side)).toarray()
     np.testing.assert_allclose(mean[0], words[1:4].mean(axis=0), atol=1e-6)
     topics = np.sqrt(theta[2] * side.link_topics_[7]) @ side.coef_ + side.intercept_
     odds = start + by_topics * topics + words[2] @ (own * words[7] + near * mean[7])
+    graph = graph_of(side).toarray()
+    cosines = words[2] @ words.T
+    likes = np.argsort(-cosines, kind="stable")[:20]
+    odds += (
+        by_degree * np.log1p(graph[7].sum())
+        + by_votes * cosines[likes] @ graph[likes, 7]
+    )
     assert model.predict_links([[2, 7]], X[:5]) == pytest.approx(expit(odds), rel=1e-4)
     documents, chances = model.suggest_links(X[:5], 4)
     again = model.predict_links([[2, documents[2, 0]]], X[:5])
     assert chances[2, 0] == pytest.approx(again[0], rel=1e-6)
+
+
+def test_what_many_link_to_is_likely_linked_again(corpus):
+    """A third of a topic's documents link to one."""
+    X, *_ = corpus
+    rng = np.random.default_rng(1)
+    hubs = {0: 1, 1: 61}
+    links = [(d, hubs[d // 60]) for d in range(120) if d % 3 == 0]
+    links += [tuple(pair) for pair in rng.integers(0, 120, (40, 2))]
+    links = np.array([(d, e) for d, e in links if d != e])
+    model = RelationalLDA(2, **FEW).fit(X, links=links)
+    assert model.word_coef_[4] > 0
+    new = np.arange(4, 120, 3)
+    best, _ = model.suggest_links(X[new], 3)
+    assert (
+        np.mean([hubs[d // 60] in found for d, found in zip(new, best, strict=True)])
+        > 0.9
+    )
+
+
+def test_documents_with_the_same_words_have_the_same_links():
+    """Words of both ends differ, so that only links of similar documents say it."""
+    group = np.arange(80) % 4
+    X = np.zeros((84, 60))
+    rng = np.random.default_rng(0)
+    for d in range(80):
+        X[d, group[d] * 10 + rng.choice(10, 6, replace=False)] = 1
+    for hub in range(4):
+        X[80 + hub, 40 + hub * 5 : 45 + hub * 5] = 1
+    known = np.arange(80) % 8 < 4
+    links = [(d, 80 + group[d]) for d in np.flatnonzero(known)]
+    model = RelationalLDA(4, **FEW).fit(X, links=links)
+    assert model.word_coef_[5] > 0
+    new = np.flatnonzero(~known)
+    best, _ = model.suggest_links(X[new], 1)
+    assert (best[:, 0] == 80 + group[new]).mean() > 0.9
+
+
+def test_likes_leave_out_the_document_itself(corpus):
+    X, links, _ = corpus
+    model = RelationalLDA(2, **FEW).fit(X, links=links)
+    rule = model._rule()
+    found, cosines = rule.likes(model.link_words_[5:8], np.arange(5, 8))
+    exact = (model.link_words_[5:8] @ model.link_words_.T).toarray()
+    exact[np.arange(3), np.arange(5, 8)] = 0
+    np.testing.assert_allclose(cosines, -np.sort(-exact, axis=1)[:, :20], atol=1e-6)
+    assert not (found == np.arange(5, 8)[:, None]).any()
+    # One row is what it is among others; none is none.
+    one = model.predict_links([[6, 9]])
+    assert one == pytest.approx(model.predict_links([[5, 1], [6, 9], [7, 6]])[[1]])
+    assert model.predict_links(np.zeros((0, 2), int)).shape == (0,)
+
+
+def test_a_regression_of_some_of_the_documents(corpus, monkeypatch):
+    X, links, _ = corpus
+    whole = RelationalLDA(2, **FEW).fit(X, links=links)
+    monkeypatch.setattr("topicfold.evidence.link_words.MOST_ENDS", 80)
+    some = RelationalLDA(2, **FEW).fit(X, links=links)
+    assert (some.word_coef_ != whole.word_coef_).any()
+    pairs = np.array([[d, e] for d in range(120) for e in range(d)])
+    ours, theirs = (model.predict_links(pairs) for model in (some, whole))
+    # As many links are expected, by fewer pairs.
+    assert ours.sum() == pytest.approx(theirs.sum(), rel=0.3)
 
 
 def test_saved_and_spoilt(corpus, tmp_path):
@@ -81,7 +151,7 @@ def test_saved_and_spoilt(corpus, tmp_path):
     loaded = topicfold.load(tmp_path / "model")
     for one, other in zip(loaded.suggest_links(X), model.suggest_links(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    loaded.word_coef_ = np.array([0.0, -1.0, 1.0, 1.0])
+    loaded.word_coef_ = np.array([0.0, -1.0, 1.0, 1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="word_coef_"):
         loaded._check_loaded()
     loaded.link_words_ = loaded.link_words_[:3]

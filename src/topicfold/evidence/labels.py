@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import column_or_1d
 
@@ -37,7 +37,7 @@ _LISTS = list | tuple | set | frozenset | np.ndarray
 # label is where it is given.
 MOST_CALIBRATED, MOST_PAIRS = 2000, 500_000
 MOST_TOPICS = 1_000_000
-# Ridge of the weights of what predicts one label of several (`Clues`).
+# Ridge of the weights of what predicts the one label of a document (`Clues`).
 CLUE_RIDGE = 1.0
 
 
@@ -268,6 +268,30 @@ class Labels(DeclaredParameters, Side):
         ended = minimize(loss, np.zeros(len(scales)), jac=True, method="L-BFGS-B")
         self.clue_weights_ = ended.x / scales
 
+    def weigh_clues_of_several(
+        self,
+        clues: Clues,
+        wanted: NDArray[np.bool_],
+        frequencies: NDArray[np.float64],
+    ) -> None:
+        """Learn what clues weigh where documents have several labels.
+
+        A logistic regression of pairs of a document and a label, with the same weights
+        for all labels, on the clues and on the log odds that a document has the label,
+        of which `frequencies` are the shares of documents. Clues are NaN for labels
+        that were all hidden.
+        """
+        odds = np.log(frequencies / (1 - frequencies))
+        known = ~np.isnan(clues[:, :, 0])
+        given = wanted[known]
+        self.clue_weights_, self.label_odds_ = np.zeros(N_CLUES), odds
+        if given.any() and not given.all():
+            usual = np.broadcast_to(odds, wanted.shape)[known]
+            rows = np.column_stack([clues[known], usual])
+            found = LogisticRegression(max_iter=500).fit(rows, given)
+            self.clue_weights_ = found.coef_[0, :N_CLUES].astype(np.float64)
+            self.label_odds_ = found.intercept_[0] + found.coef_[0, N_CLUES] * odds
+
     def calibrate(self, shares: NDArray[np.float64], wanted: NDArray[np.bool_]) -> None:
         """Learn how likely a label is, given its share of documents' own topics.
 
@@ -288,6 +312,8 @@ class Labels(DeclaredParameters, Side):
 
         One label per document: rows sum to one. Several: each label by itself.
         """
+        if clues is not None and self.several_:
+            return np.asarray(expit(clues @ self.clue_weights_ + self.label_odds_))
         if clues is not None:
             return np.asarray(softmax(clues @ self.clue_weights_, axis=1))
         shares = self.shares(theta)
@@ -313,10 +339,11 @@ class Labels(DeclaredParameters, Side):
         several_=saved.flag,
         curve_=saved.maybe(saved.numbers("2")),
         clue_weights_=saved.maybe(saved.numbers("W")),
+        label_odds_=saved.maybe(saved.numbers("C")),
     )
 
     def _sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        return {**sizes, "W": N_CLUES}
+        return {**sizes, "W": N_CLUES, "C": len(self.classes_)}
 
     def _check_fitted(self, sizes: Mapping[str, int]) -> None:
         super()._check_fitted(sizes)

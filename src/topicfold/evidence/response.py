@@ -55,6 +55,7 @@ from topicfold.evidence.linear import (
     standard_errors,
     sums_at,
 )
+from topicfold.evidence.response_words import Hidden
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import SMALLEST_SCALE, Side
 from topicfold.parts.steps import Context
@@ -168,6 +169,9 @@ class Response(DeclaredParameters, Side):
     ridge: Annotated[float, POSITIVE]
     held_out: Annotated[float, SHARE_BELOW_ONE]
     background: Sequence[int]
+
+    # What is expected of the held-out numbers, right after a fit; not saved.
+    hidden: Hidden | None = None
 
     # ---- data
 
@@ -384,6 +388,9 @@ class Response(DeclaredParameters, Side):
             hidden = np.asarray(theta[data.held_out], dtype=np.float64)
             self._score_held_out(hidden, held_out, base)
             self.take_noise(self)
+            if self.kind == "real":
+                rows = np.flatnonzero(data.held_out)
+                self.hidden = Hidden(rows, (hidden @ self._coef)[:, 0])
 
     def take_noise(self, other: Response) -> None:
         """Take the noise from the responses that a side has not learned from."""

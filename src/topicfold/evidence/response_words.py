@@ -5,7 +5,9 @@ Topics explain a response, but a few topics cannot distinguish all its words. A 
 regression (numbers) or logistic regression (classes) of tf-idf weights,
 ``log(1 + x_dw) idf_w`` with rows of length one, uses every word. Both predictions
 together are as good as that from words, or better
-(benchmarks/results/sides_response.md).
+(benchmarks/results/sides_response.md). For numbers, hidden responses decide how much
+of a prediction comes from the words and how large their coefficients may be: years
+need larger ones than ratings.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ RIDGE = 1.0
 INVERSE_PENALTY = 30.0
 # Share of the words in a prediction.
 WORD_SHARE = 0.7
+# Penalties and shares that are tried for numbers, and the fewest hidden responses.
+PENALTIES, SHARES, FEWEST_HIDDEN = (0.03, 0.1, 0.3, 1.0, 3.0), (0.5, 0.7, 0.9, 1.0), 50
 
 
 class ResponseWords(NamedTuple):
@@ -52,12 +56,54 @@ class ResponseWords(NamedTuple):
         return np.asarray(softmax(scores, axis=1) if classes else scores)
 
 
-def learn_words(X: sparse.csr_matrix, targets: Matrix, classes: bool) -> ResponseWords:
+class Hidden(NamedTuple):
+    """Numbers that topics have not learned from, and what they expect there.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_hidden,)
+        The documents.
+    means : ndarray of shape (n_hidden,)
+        What topics expect, in the units of `targets` of `choose`.
+    """
+
+    rows: NDArray[np.int64]
+    means: Matrix
+
+
+def choose(
+    X: sparse.csr_matrix,
+    targets: Matrix,
+    known: NDArray[np.bool_],
+    hidden: Hidden | None,
+) -> tuple[float, float]:
+    """Return the penalty and the share of the words that predict hidden numbers best.
+
+    `targets` are numbers (D, 1) of all documents, of which some are known.
+    """
+    if hidden is None or len(hidden.rows) < FEWEST_HIDDEN:
+        return RIDGE, WORD_SHARE
+    learned = known.copy()
+    learned[hidden.rows] = False
+    truth = targets[hidden.rows, 0]
+    losses = {}
+    for penalty in PENALTIES:
+        model = learn_words(X[learned], targets[learned], False, penalty)
+        words = model.means(X[hidden.rows], False)[:, 0]
+        for share in SHARES:
+            both = share * words + (1 - share) * hidden.means
+            losses[penalty, share] = float(((truth - both) ** 2).mean())
+    return min(losses, key=lambda pair: losses[pair])
+
+
+def learn_words(
+    X: sparse.csr_matrix, targets: Matrix, classes: bool, penalty: float = RIDGE
+) -> ResponseWords:
     """Fit numbers (D, 1), or indicators of classes (D, C)."""
     idf = smooth_idf(X)
     rows = word_weights(X, idf)
     if not classes:
-        ridge = Ridge(RIDGE, solver="sparse_cg").fit(rows, targets[:, 0])
+        ridge = Ridge(penalty, solver="sparse_cg").fit(rows, targets[:, 0])
         return ResponseWords(idf, ridge.coef_[None], np.array([ridge.intercept_]))
     found = LogisticRegression(C=INVERSE_PENALTY, max_iter=300)
     found.fit(rows, targets.argmax(axis=1))

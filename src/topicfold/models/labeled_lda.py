@@ -21,6 +21,7 @@ from topicfold.engine.protocol import ranges_of
 from topicfold.evidence.labels import (
     MOST_CALIBRATED,
     MOST_PAIRS,
+    N_CLUES,
     Clues,
     KnownLabels,
     Labels,
@@ -39,7 +40,8 @@ from topicfold.parts.together import SideData
 # open; with fewer labels than that nothing is tried.
 FOLDS, ENOUGH_HIDDEN, FEWEST_LABELS = 5, 500, 10
 TRIAL_PASSES = 30
-AT_ONCE = 4096  # documents whose labels are predicted at a time
+# Documents, and pairs of a document and a label, that are predicted at a time.
+AT_ONCE, PAIRS_AT_ONCE = 4096, 4_000_000
 # Weights of documents without labels that are tried, lightest first.
 UNLABELED_WEIGHTS = 0.0, 0.03, 0.1, 0.3, 1.0
 USUAL_WEIGHT = 0.03
@@ -49,7 +51,6 @@ class Hidden(NamedTuple):
     """Predictions for documents whose labels were hidden, arrays of shape (D, C)."""
 
     clues: Clues
-    shares: NDArray[np.float64]
     wanted: NDArray[np.bool_]
 
 
@@ -125,6 +126,7 @@ class LabeledLDA(SidedLDA):
 
     learn_priors = None
     _part = Labels
+    _asks = True  # a trial has no trials of its own
     n_background: Annotated[int | None, whole(0)]
     topics_per_label: int
     unlabeled_weight: Annotated[float | None, SHARE]
@@ -187,16 +189,15 @@ class LabeledLDA(SidedLDA):
     def predict_proba(self, X: Any, **side_data: Any) -> NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`.
 
-        If every training document with known labels had one, rows sum to one. They come
-        from a logistic regression on the shares of labels in the document, on how
-        likely its words are in their topics (all words alike, or weighted by how well
-        they distinguish labels), and on how frequent labels are. It is learned from the
-        hidden labels that chose the background; if nothing was chosen, the
+        They come from a logistic regression on the shares of labels in the document, on
+        how likely its words are in their topics (all words alike, or weighted by how
+        well they distinguish labels), and on how frequent labels are. It is learned
+        from the hidden labels that chose the background. If every training document
+        with known labels had one, rows sum to one; if nothing was chosen, the
         probabilities are the shares. Otherwise, and with a matrix of 0 and 1, each
-        label has its own probability: how often documents with such a share of it had
-        the label, by a logistic curve that all labels have in common. These documents
-        are those whose labels were hidden; if nothing was chosen, they are documents of
-        the fit, and the curve is overconfident.
+        label has its own probability; if no labels were hidden, it is how often
+        documents of the fit with such a share of it had the label, which is
+        overconfident.
 
         Parameters
         ----------
@@ -210,9 +211,10 @@ class LabeledLDA(SidedLDA):
             return side.probabilities(theta)
         with already_warned():
             counts = self._seen(self._counts(X, allow_empty=True, blocks=True))
+        at_once = max(1, min(AT_ONCE, PAIRS_AT_ONCE // len(self.classes_)))
         found = [
             side.probabilities(theta[rows], self._clues(theta[rows], counts[rows]))
-            for rows in ranges_of(len(theta), AT_ONCE)
+            for rows in ranges_of(len(theta), at_once)
         ]
         return np.concatenate(found)
 
@@ -298,7 +300,8 @@ class LabeledLDA(SidedLDA):
         Only if no labels were hidden to choose the background, which say it better.
         """
         side = self._side(Labels)
-        if side.several_ and len(side.classes_) and not hasattr(side, "curve_"):
+        learned = hasattr(side, "curve_") or hasattr(side, "clue_weights_")
+        if side.several_ and len(side.classes_) and not learned:
             counts = self._counts(X, blocks=True)
             known = side.check(labels, self._context_of(counts.shape[0]))
             n_some = min(MOST_CALIBRATED, MOST_PAIRS // len(side.classes_) + 1)
@@ -330,7 +333,10 @@ class LabeledLDA(SidedLDA):
         if hidden is None:
             pass
         elif self.sides_[0].several_:
-            self.sides_[0].calibrate(hidden.shares, hidden.wanted)
+            totals = np.asarray(members[~unknown].sum(axis=0), np.float64).ravel()
+            frequencies = (totals + 0.5) / (np.count_nonzero(~unknown) + 1.0)
+            side = self.sides_[0]
+            side.weigh_clues_of_several(hidden.clues, hidden.wanted, frequencies)
         else:
             self.sides_[0].weigh_clues(hidden.clues, hidden.wanted)
         if weight < 1 and unknown.any():
@@ -387,6 +393,8 @@ class LabeledLDA(SidedLDA):
             usual = 0.0 if in_blocks else USUAL_WEIGHT
             losses = {w: tried(n_background, w) for w in weights}
             weight = usual_unless_worse(losses, usual, errors=1.0)
+        if self._asks and (sizes != 1).any():  # it says what predicts several labels
+            tried(n_background, weight if known.unknown.any() else 0.0)
         return n_background, weight
 
     def _tried(
@@ -410,12 +418,14 @@ class LabeledLDA(SidedLDA):
         )
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         trial.set_params(random_state=seed)
+        trial._asks = False
         members = known.members
         names = np.array([str(label) for label in labels])
         places = {name: place for place, name in enumerate(names)}
         own = np.split(names[members.indices], members.indptr[1:-1])
         found, held_out, clues = [], [], []
         n_kept = MOST_PAIRS // max(members.shape[1], 1)
+        several = bool((np.diff(members.indptr)[~known.unknown] != 1).any())
         for hidden in _parts(np.flatnonzero(~known.unknown), seed):
             left: list[Any] = [names.tolist() for names in own]
             for row in (*np.flatnonzero(known.unknown), *hidden):
@@ -432,11 +442,11 @@ class LabeledLDA(SidedLDA):
             shares[:, order] = trial._side(Labels).shares(theta)
             found.append(shares)
             held_out.append(members[hidden].toarray() != 0)
-            if len(trial.classes_) == members.shape[1]:
-                own_clues = trial._clues(theta[:n_kept], counts[hidden[:n_kept]])
-                own_clues = own_clues[:, np.argsort(order)]
-                kept = slice(len(own_clues))
-                clues.append((own_clues, shares[kept], held_out[-1][kept]))
+            if several or len(trial.classes_) == members.shape[1]:
+                known_clues = trial._clues(theta[:n_kept], counts[hidden[:n_kept]])
+                own_clues = np.full((len(known_clues), len(names), N_CLUES), np.nan)
+                own_clues[:, order] = known_clues
+                clues.append((own_clues, held_out[-1][: len(own_clues)]))
                 n_kept -= len(own_clues)
         if clues:
             parts = zip(*clues, strict=True)

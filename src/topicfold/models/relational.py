@@ -17,13 +17,7 @@ from topicfold.core.counts import already_warned, smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
-from topicfold.evidence.link_words import (
-    around,
-    graph_of,
-    learn_words,
-    log_odds,
-    suggest,
-)
+from topicfold.evidence.link_words import LinkRule
 from topicfold.evidence.links import Links, read_links
 from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
@@ -54,10 +48,11 @@ class RelationalLDA(SidedLDA):
         a standard error of the best. Each of the four takes as long as 30 passes. 0 is
         LDA followed by a regression.
     words : bool, default=True
-        Whether links are predicted from words as well as topics: from the tf-idf of
-        documents and of those that they are linked to. This finds more links, and the
-        model keeps the words of the training documents. False uses topics alone, as
-        with X in blocks.
+        Whether links are predicted from words and known links as well as topics: from
+        the tf-idf of documents and of those that they are linked to, from how many
+        links a document has, and from the links of the documents with the most similar
+        words. This finds far more links, and the model keeps the words of the training
+        documents. False uses topics alone, as with X in blocks.
 
     Attributes
     ----------
@@ -165,15 +160,17 @@ class RelationalLDA(SidedLDA):
         with already_warned():
             theta = self._sided_mixtures(counts, known)
         rng = check_random_state(self.random_state)
-        self.word_coef_: NDArray[np.float64] = learn_words(
-            self._side(Links), self.link_words_, theta, self.doc_topics_, rng
+        rule = LinkRule(
+            self._side(Links), self.link_words_, threads=n_threads(self.n_jobs)
         )
+        coef = rule.learn(theta, self.doc_topics_, rng)
+        self.word_coef_: NDArray[np.float64] = coef
 
-    def _word_ends(self) -> Any:
-        """Return the words of training documents as ends of links."""
-        own, near = self.word_coef_[2:]
-        graph = graph_of(self._side(Links))
-        return own * self.link_words_ + near * around(self.link_words_, graph)
+    def _rule(self) -> LinkRule:
+        """Return what topics, words and known links say of a link."""
+        threads = n_threads(self.n_jobs)
+        side = self._side(Links)
+        return LinkRule(side, self.link_words_, self.word_coef_, threads=threads)
 
     def _query(self, X: Any) -> Any:
         """Return the words of new documents, or of the training documents."""
@@ -191,7 +188,7 @@ class RelationalLDA(SidedLDA):
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
-    _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("4"))
+    _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("6"))
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose words are not those of its documents."""
@@ -253,8 +250,11 @@ class RelationalLDA(SidedLDA):
                 )
         if not hasattr(self, "word_coef_"):
             return side.predict(first[table[:, 0]], known[table[:, 1]])
-        parts = side, self.word_coef_, self._word_ends(), self._query(X), first
-        return np.asarray(expit(log_odds(*parts, table[:, 0], table[:, 1])))
+        asked, rows = np.unique(table[:, 0], return_inverse=True)
+        rule, query = self._rule(), self._query(X)[asked]
+        likes = rule.likes(query, asked if X is None else None)
+        odds = rule.log_odds(query, first[asked], likes, rows.ravel(), table[:, 1])
+        return np.asarray(expit(odds))
 
     def suggest_links(
         self, X: Any = None, n: int = 10, **side_data: Any
@@ -262,7 +262,8 @@ class RelationalLDA(SidedLDA):
         """Return the training documents that documents are most likely linked to.
 
         Most pairs are never compared: inverted lists of topics and of words bound their
-        scores, and the best by either are candidates.
+        scores, and the best by either are candidates, as are the documents that similar
+        ones are linked to and those with the most links.
 
         Parameters
         ----------
@@ -285,12 +286,12 @@ class RelationalLDA(SidedLDA):
         side = self._linked()
         whole_number(n, "n")
         theta = self._ends(X, side_data)
-        threads = n_threads(self.n_jobs)
-        options: dict[str, Any] = {"exclude_self": X is None, "threads": threads}
+        alone = X is None
         if not hasattr(self, "word_coef_"):
-            return side.suggest(theta, n, **options)
-        parts = side, self.word_coef_, self._word_ends(), self._query(X), theta
-        documents, odds = suggest(*parts, n, **options)
+            threads = n_threads(self.n_jobs)
+            return side.suggest(theta, n, exclude_self=alone, threads=threads)
+        rule, query = self._rule(), self._query(X)
+        documents, odds = rule.suggest(query, theta, n, exclude_self=alone)
         return documents, np.where(documents >= 0, expit(odds), 0.0)
 
     def _ends(self, X: Any, side_data: Mapping[str, Any]) -> Array:

@@ -19,7 +19,14 @@ from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
 from topicfold.evidence.linear import Kind
 from topicfold.evidence.response import Response
-from topicfold.evidence.response_words import WORD_SHARE, ResponseWords, learn_words
+from topicfold.evidence.response_words import (
+    RIDGE,
+    WORD_SHARE,
+    Hidden,
+    ResponseWords,
+    choose,
+    learn_words,
+)
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
@@ -114,7 +121,9 @@ class SupervisedLDA(SidedLDA):
     words : bool, default=False
         Whether words are used for prediction, too. Three tenths of a prediction then
         come from the topics and the rest from a linear model on tf-idf. Only for
-        numbers and classes, with counts in memory. The topics do not change.
+        numbers and classes, with counts in memory. For numbers, hidden responses choose
+        the share of the topics (from five tenths to none) and the penalty of the linear
+        model. The topics do not change.
 
     Attributes
     ----------
@@ -136,6 +145,8 @@ class SupervisedLDA(SidedLDA):
     topic_share_ : float
         With ``words=True``, the share of the topics in the variance of the predictions
         for the training documents; the rest is due to words.
+    word_share_ : float
+        With ``words=True``, the share of the linear model on tf-idf in a prediction.
     weight_ : float
         w in use.
     weight_scores_ : list of (float, float)
@@ -248,25 +259,32 @@ class SupervisedLDA(SidedLDA):
         if trial is not None and self.kind == "real":
             self._side(Response).take_noise(trial)
         if self.words:
-            self._learn_words(counts, side_data)
+            self._learn_words(counts, side_data, getattr(trial, "hidden", None))
 
-    def _learn_words(self, counts: Any, side_data: Mapping[str, Any]) -> None:
+    def _learn_words(
+        self, counts: Any, side_data: Mapping[str, Any], hidden: Hidden | None
+    ) -> None:
         """Fit the linear model of words, and say how much of a prediction is whose."""
         side = self._side(Response)
         context = self._side_context(counts, n_topics=self._size, fitting=False)
         data = side.check(side_data["response"], context)
         classes = self.kind == "classes"
-        found = learn_words(counts[data.known], data.targets[data.known], classes)
+        penalty, self.word_share_ = RIDGE, WORD_SHARE
+        if not classes:
+            penalty, self.word_share_ = choose(counts, data.targets, data.known, hidden)
+        known = data.known
+        found = learn_words(counts[known], data.targets[known], classes, penalty)
         scale = np.array([1.0 if classes else side.scale_])
         self.word_idf_ = found.idf
         self.word_coef_ = found.coef * scale
         self.word_intercept_ = found.intercept * scale + side.mean_
-        known = {k: v for k, v in side_data.items() if k not in self._predicted()}
-        theta = self._sided_mixtures(counts, known)
+        given = {k: v for k, v in side_data.items() if k not in self._predicted()}
+        theta = self._sided_mixtures(counts, given)
         parts = [side.predict_means(theta), self._words().means(counts, classes)]
+        shares = 1 - self.word_share_, self.word_share_
         topics, words = (
             share * (part - part.mean(axis=0)).ravel()
-            for share, part in zip((1 - WORD_SHARE, WORD_SHARE), parts, strict=True)
+            for share, part in zip(shares, parts, strict=True)
         )
         total = float(((topics + words) ** 2).sum())
         self.topic_share_ = float(topics @ (topics + words)) / max(total, 1e-300)
@@ -282,12 +300,13 @@ class SupervisedLDA(SidedLDA):
         with already_warned():
             counts = self._counts(X, allow_empty=True)
         words = self._words().means(counts, self.kind == "classes")
-        return np.asarray((1 - WORD_SHARE) * found + WORD_SHARE * words)
+        return np.asarray((1 - self.word_share_) * found + self.word_share_ * words)
 
     _saved = saved.forms(
         word_idf_=saved.numbers("V"),
         word_coef_=saved.numbers("OV"),
         word_intercept_=saved.numbers("O"),
+        word_share_=saved.number(0, 1),
     )
 
     def _sizes(self) -> dict[str, int]:
