@@ -676,6 +676,10 @@ def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
         if words_if_short(X) is not None:
             names.insert(names.index("LDA") + 1, "WNTM")
     names = [names] if isinstance(names, str) else names
+    if not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
+        raise DataError(
+            f"models are {names!r}. Give their names, such as ['lda', 'plsa']."
+        )
     chosen = [find_model(name, candidates()) for name in names]
     if not chosen:
         known = ", ".join(candidate.shown for candidate in candidates())

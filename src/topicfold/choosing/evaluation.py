@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_counts, normalize_rows
+from topicfold.core.counts import check_counts, normalize_rows, refuse_other
 from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
@@ -39,6 +39,7 @@ def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:
             f"the corpus is a {type(X).__name__}. Read it first, for instance with "
             "topicfold.corpus.load_folder."
         )
+    refuse_other(X)
     return "", check_counts(X, "X")
 
 

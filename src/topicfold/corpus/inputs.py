@@ -131,7 +131,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
-            "data frame. Leave it out; labels are the second argument of fit."
+            "data frame. Leave it out; labels are the second argument of fit, and "
+            "over_time takes times."
         )
     return found
 

@@ -27,15 +27,6 @@ def word_weights(X: Any, idf: Matrix) -> sparse.csr_matrix:
     return normalize(rows)
 
 
-def weighted(counts: Any, idf: Matrix) -> sparse.csr_matrix:
-    """Return rows of tf-idf of length one, tf = 1 + log of the count."""
-    rows = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
-    rows.eliminate_zeros()
-    rows.data = np.maximum(1.0 + np.log(rows.data), 0.0)
-    rows = sparse.csr_matrix(rows @ sparse.diags_array(idf))
-    return sparse.csr_matrix(normalize(rows).astype(np.float32))
-
-
 def word_sketches(
     counts: Any, members: NDArray[np.int64], n_entities: int
 ) -> NDArray[np.float32]:
