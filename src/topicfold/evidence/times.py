@@ -123,7 +123,7 @@ class TimeStamps(DeclaredParameters, Side):
             known = known if len(known) else np.array([0.0, 1.0])
             if len(np.unique(known)) < 2:
                 raise DataError(
-                    "time has one value only. Give times that differ, or leave "
+                    "time has only one value. Give times that differ, or leave "
                     "TimeStamps out."
                 )
             self.dates_ = times.dtype.kind == "M"
