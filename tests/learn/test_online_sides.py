@@ -97,7 +97,7 @@ def test_what_needs_the_whole_corpus_is_refused(side, data):
 
 
 def test_what_learns_at_the_end_is_refused_by_a_stream():
-    with pytest.raises(DataError, match="Response learns its predictor at the end of a fit"):
+    with pytest.raises(DataError, match="Response learns its predictor at the end"):
         LDA(4, sides=[Response()]).partial_fit(X, response=Y)
     with pytest.raises(TypeError, match="has no sides"):
         PLSA(4).partial_fit(X, response=Y)
