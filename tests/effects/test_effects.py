@@ -450,7 +450,7 @@ def test_edited_topics_keep_their_numbers(found):
         less = every[0]["estimate"] if topics == "0 - 4" else 0.0
         assert row["topic"] == name
         assert abs(less - row["estimate"]) == pytest.approx(abs(every[2]["estimate"]))
-    with pytest.raises(DataError, match="Topic 3 is gone"):
+    with pytest.raises(DataError, match="Topic 3 no longer exists"):
         estimate_effect(edited, "~ x", found["data"], topics=[3], **known)
     twins = rename_topics(edited, {2: "sea", 5: "sea"})
     with pytest.raises(DataError, match="topics 2, 5 all have the name 'sea'"):

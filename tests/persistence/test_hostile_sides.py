@@ -110,7 +110,7 @@ def test_sides_that_are_none_are_refused(models, tmp_path, sides):
     ("attribute", "value"),
     [
         *(("objective_history_", 3), ("objective_history_", None)),
-        *(("edits_", [1]), ("topic_names_", [1, 2, 3])),
+        *(("edits_", [1]), ("topic_names_", [1, 2, 3]), ("topic_names_", ["a"])),
         *(("n_iter_", []), ("n_iter_", -1), ("n_iter_", 2.5)),
     ],
 )

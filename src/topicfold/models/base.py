@@ -577,6 +577,9 @@ class TopicModel(
         if not len(self.components_):
             raise ValueError("it has no topics")
         saved.check(self, self._sizes(), partial=True)
+        names = getattr(self, "topic_names_", None)
+        if names and len(names) != len(self.components_):
+            raise ValueError("topic_names_ are not as many as its topics")
         self._check_parts(self._sizes())
 
     def _check_parts(self, sizes: Mapping[str, int]) -> None:
