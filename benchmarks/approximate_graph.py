@@ -78,9 +78,9 @@ def page(measured):
         "",
         "Ten neighbours by the cosine of tf-idf, one thread: CPU seconds and the share "
         "of exact neighbours that were found. The search by rare words checks itself "
-        "on 200 documents, which is in its time; pynndescent has its tf-idf rows for "
-        "nothing. pynndescent finds more on most corpora, but takes longer than the "
-        "exact search, which finds all. Written by `python -m "
+        "on 200 documents, which is in its time; the time that pynndescent needs for "
+        "its tf-idf rows is not counted. pynndescent finds more on most corpora, but "
+        "takes longer than the exact search, which finds all. Written by `python -m "
         "benchmarks.approximate_graph`.",
         "",
         "| corpus | documents | words | exact, s | by rare words, s | recall "

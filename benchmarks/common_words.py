@@ -221,12 +221,13 @@ def page(records):
         "the largest topic. 20news_joined has 20 posts of one group in a document, "
         "bbc_joined 10 articles of one class.",
         "",
-        "NPMI rises with common words that are left out whatever they are, for rarer "
-        "words meet in fewer pieces by chance: `max_df=0.5` leads in it, and loses "
-        "what the documents are about. NMI hardly depends on the rule. So the rule was "
-        "chosen by the words that it leaves out, by topics that can be read, and by a "
-        f"mean NPMI above that of `max_df=1.0`: **{chosen}** is the default. It was "
-        f"chosen on {', '.join(CHOSEN)}; corpora marked * had no part in it.",
+        "NPMI rises if common words are left out, whichever they are, because rarer "
+        "words occur together in fewer pieces by chance: `max_df=0.5` has the highest "
+        "NPMI, but loses words that the documents are about. NMI hardly depends on "
+        "the rule. So the rule was chosen by the words that it leaves out, by topics "
+        "that can be read, and by a mean NPMI above that of `max_df=1.0`: "
+        f"**{chosen}** is the default. It was chosen on {', '.join(CHOSEN)}; corpora "
+        "marked * had no part in it.",
         "",
         *summary(records, chosen),
     ]

@@ -405,15 +405,15 @@ def page(results: dict) -> str:
         "# Effects of covariates: intervals that cover",
         "",
         "`python -m benchmarks.effects --corpora DIR` (see its text for how corpora "
-        "are drawn). *Covers*: share of nominal 95 % intervals that contain the effect "
-        "in the population, ± its standard error over corpora; *covers, sample*: the "
-        "effect of a regression on the true mixtures of these documents, which is "
-        "known better, so more should. *Slope*: of estimates on true effects; below 1 "
-        "is attenuation, above 1 exaggeration. *Topics found*: share of true topics "
-        "whose match in the model has a cosine of "
-        f"{FOUND} or more; a topic that the model did not find "
-        "has no effect of its own, so *covers, found* leaves it out. *Noise "
-        "significant*: share of effects of a covariate of pure noise with p < 0.05.",
+        "are drawn). *Covers*: share of nominal 95 % intervals that contain the "
+        "effect in the population, ± its standard error over corpora; *covers, "
+        "sample*: the effect of a regression on the true mixtures of these documents, "
+        "which is known better, so more should. *Slope*: slope of estimates on true "
+        "effects; below 1 effects are attenuated, above 1 exaggerated. *Topics "
+        "found*: share of true topics whose match in the model has a cosine of "
+        f"{FOUND} or more; a topic that the model did not find has no effect of its "
+        "own, so *covers, found* leaves it out. *Noise significant*: share of effects "
+        "of a covariate of pure noise with p < 0.05.",
         "",
     ]
     if any(key.startswith("stm |") for key in results):

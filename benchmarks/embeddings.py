@@ -347,7 +347,7 @@ same for all methods; {seeds} seeds. NMI of the largest topics with the classes 
 of ten words in the documents / their C_v / CPU seconds of a fit without the encoder.
 Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
 and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
-FASTopic were run on snippets alone, as they took long here; their seconds include
+FASTopic were only run on snippets, because they took long; their seconds include
 encoding the words. SetFit was not run. Rows of k-means, NMF, BERTopic, KeyNMF,
 SensTopic, FASTopic and LTM, few labels, docs and many documents are of an earlier
 version of the library; vectors and texts are the same.
@@ -359,14 +359,14 @@ the agreement of words that it needs (`LEAST_AGREEMENT`) on panglee and speeches
 lead of words that decides the start (`LEAST_LEAD`) on tweets, bbc, speeches and
 simulated texts of one seed; when to end (`EMBEDDED_TOLS`) on snippets, newsgroups, bbc
 and, beyond this page, subject lines of newsgroups. So no corpus here but docs confirms
-these choices; the draws of simulated texts below do. How much words count beside
+these choices; the draws of simulated texts below do. The weight of words relative to
 vectors in the graph of few labels (`TELLING_WORDS`) was chosen on newsgroups, dblp and
-snippets; bbc and speeches had no part in it.
+snippets; bbc and speeches were not used for it.
 
 Newsgroups with 20 topics have a C_v of .04 and an NPMI of .02 less with embeddings than
 without. With neighbours worth 12 words in place of 40 C_v is .02 less, and NMI falls by
-.02; more passes cost NMI too. Topics of the unshared counts at fixed mixtures changed
-C_v by less than .01 on dblp, and lowered it and NPMI on snippets.
+.02; more passes cost NMI too. Learning topics from the unshared counts with fixed
+mixtures changed C_v by less than .01 on dblp, and lowered C_v and NPMI on snippets.
 
 BERTopic's seconds include compiling in a few fits. Logistic regression has C = 10.
 

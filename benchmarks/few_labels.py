@@ -736,24 +736,24 @@ def summary(rows):
 
 ABOUT = """# Few labels
 
-Test accuracy, means over draws of labels, one start of the topics (three side by side
-in the classifier) for each. Written by `python -m benchmarks.few_labels`; how a corpus
-is cut, and which documents are labelled, is there. Naive Bayes on the words and the
+Test accuracy, means over draws of labels, one start of the topics for each (three in
+the classifier). Written by `python -m benchmarks.few_labels`; that module defines how a
+corpus is sampled and which documents are labelled. Naive Bayes on the words and the
 recipes of `TopicClassifier` were chosen with other draws of labels (0 to 5) by test
 documents of every corpus but 20news_rennie_61188, of 1,800 of each at most (all of
 20news_bydate_raw, poliblog5k_stm and emailspam_csdmc2010, the last two looked at
-because an earlier version was behind on them here). That neighbours have half of the
-word was decided on {chosen}, and on all of 20news_bydate_raw with three of its draws
+because an earlier version was behind on them here). That neighbours get half of the
+weight was decided on {chosen}, and on all of 20news_bydate_raw with three of its draws
 below. How the labels choose among recipes was decided last (see the table of it), by
-ten corpora, 20news_rennie_61188 among them. That the rule is the mean of the one taught
-by labels and the one that taught itself was decided with draws 200 to 202, by 2,000
-documents of 16 corpora and all of 20news_bydate_raw. What is done where neighbours
-agree little in their words was decided with draws 200 to 219 of poliblog5k_stm and
-200 to 217 at most of congress109_textir, sotu, panglee_scale, nips0_12 and polylingual;
-no other corpus here is one of those. So the draws of labels are new everywhere, the
+ten corpora, 20news_rennie_61188 among them. That the rule is the mean of the one
+learned from labels and the self-trained one was decided with draws 200 to 202, by 2,000
+documents of 16 corpora and all of 20news_bydate_raw. What is done where neighbours have
+few words in common was decided with draws 200 to 219 of poliblog5k_stm and 200 to 217
+at most of congress109_textir, sotu, panglee_scale, nips0_12 and polylingual; no other
+corpus here is one of those. So the draws of labels are new for all corpora, but the
 documents are not.
 
-## TopicClassifier() and what others would do
+## TopicClassifier() and other methods
 
 5 / 10 / 20 labels per class. "behind" is how many points the classifier is behind the
 best of tf-idf + LR, LSA + LR, LDA + LR and label spreading (α 0.9, 0.99), the best of

@@ -84,11 +84,12 @@ def measure(corpus, how, size, seed, keep=None):
 PAGE = """# The interval of `accuracy_`
 
 `python -m benchmarks.few_labels_interval --first {first} --draws {draws} --write`:
-{fits} fits of `TopicClassifier()`, 5, 10 and 20 labels per class, each corpus cut
-to 1,500 documents of its classes with at least 40. Balanced: as many labels of every
-class; proportional: as many in all, drawn from all documents. The interval says 95 %.
+{fits} fits of `TopicClassifier()`, 5, 10 and 20 labels per class, each corpus cut to
+1,500 documents of its classes with at least 40. Balanced: as many labels of every
+class; proportional: as many in all, drawn from all documents. The nominal coverage is
+95 %.
 
-That labels which chose a recipe count half was decided on another draw (0).
+That labels which chose a recipe have half the weight was decided on another draw (0).
 
 | labels | held | too low | too high | mean width | mean of accuracy_ less the truth |
 |---|---|---|---|---|---|

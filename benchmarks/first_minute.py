@@ -180,8 +180,8 @@ def install_page(kind: str, found: dict[str, dict[str, float]]) -> list[str]:
         "",
         f"A CSV of {N_DOCUMENTS:,} {kind}; {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.1f} while measured. CPU is user and system time of the "
-        "step; the clock also has what other programs took, and waiting for files. pip "
-        "takes what it has in its own cache; the cache of kernels is empty.",
+        "step; wall time also includes other programs and waiting for files. pip may "
+        "use its own cache; the cache of kernels is empty.",
         "",
         "| step | CPU s | clock s |",
         "| --- | --- | --- |",
@@ -204,10 +204,10 @@ def page(rows: list[dict[str, Any]], install: list[str]) -> list[str]:
         *install,
         "## The first calls",
         "",
-        "Seconds of CPU of the first call in a process, beside the import: with an "
-        "empty cache of kernels (cold) and with the cache that this left (warm), with "
-        f"a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores. Written by "
-        "`python -m benchmarks.first_minute --write`, or with `--calls` this part "
+        "CPU seconds of the first call in a process, without the import: with an "
+        "empty cache of kernels (cold) and with the cache that this call left (warm), "
+        f"with a load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores. Written "
+        "by `python -m benchmarks.first_minute --write`, or with `--calls` this part "
         "alone.",
         "",
         "| first call | cold s | of it compiling s | functions compiled | "

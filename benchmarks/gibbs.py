@@ -7,8 +7,8 @@
 One process, one after the other. tomotopy makes `--sweeps` sweeps; GibbsLDA makes as
 many (its last state alone, as tomotopy gives it, and the mean of its samples, of the
 last quarter), then as many as fit into tomotopy's seconds. Only sweeps are timed, and
-the first is left out of the medians; the judge is that of `benchmarks/peers`. Results
-of other K stay in `benchmarks/results/gibbs.json`.
+the first is left out of the medians; perplexity is computed as in `benchmarks/peers`.
+Results of other K stay in `benchmarks/results/gibbs.json`.
 """
 
 from __future__ import annotations

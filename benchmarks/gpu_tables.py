@@ -20,9 +20,10 @@ def tables(report: dict[str, Any]) -> str:
         f"Measured ceilings: copy {ceiling['bandwidth'] / 1e12:.2f} TB/s, float32 "
         f"{ceiling['flops'] / 1e12:.1f} TFLOP/s. Floors: the fewest bytes an iteration "
         "must move through device memory over the first, its operations over the "
-        "second. `gathered` is what both passes fetch through the caches: rows of half "
-        "precision from 2²² non-zeros on, float32 below. `CVB0` are both passes under "
-        "the collapsed link: about ten operations per weight where PLSA has three.",
+        "second. `gathered` is what both passes fetch through the caches: rows of "
+        "half precision from 2²² non-zeros on, float32 below. `CVB0` is both passes "
+        "with the collapsed link: about ten operations per weight, where PLSA has "
+        "three.",
         "",
     ]
     if report["earlier"]:

@@ -88,7 +88,7 @@ def _rooms() -> list[str]:
     total = [sum(column) for column in zip(*counts.values(), strict=True)]
     rows = [(room, *counts[room], FEATURES[room]) for room in sorted(counts)]
     return [
-        "# The size of the house",
+        "# The size of the code",
         "",
         "By `python -m benchmarks.house --write`. A line of code has a token that is",
         "neither comment nor docstring; the rest is docstrings, comments and blank",

@@ -63,12 +63,12 @@ def page(rows, n_documents, seeds):
     lines = [
         "# Learned priors: held-out perplexity with them over that without",
         "",
-        f"`python -m benchmarks.lda_priors --write`: samples of at most {n_documents:,}"
-        " documents, four fifths of them for training, ten passes online; geometric"
-        f" mean over {seeds} seed{'s' * (seeds > 1)}, below 1 is better. Priors start"
-        " at the models' defaults."
-        " Corpora marked * had no part in the choice of CVB0's rule. By default"
-        " all learn priors but variational Bayes on a whole corpus.",
+        "`python -m benchmarks.lda_priors --write`: samples of at most "
+        f"{n_documents:,} documents, four fifths of them for training, ten passes "
+        f"online; geometric mean over {seeds} seed{'s' * (seeds > 1)}, below 1 is "
+        "better. Priors start at the models' defaults. Corpora marked * were not used "
+        "to choose CVB0's rule. By default all learn priors except variational Bayes "
+        "on a whole corpus.",
         "",
         "| corpus | K | " + " | ".join(ALGORITHMS) + " |",
         "| --- |" + " --- |" * (1 + len(ALGORITHMS)),

@@ -400,11 +400,11 @@ def page(records):
     lines = [
         "# LDA's defaults: perplexity, coherence, classes",
         "",
-        "`python -m benchmarks.lda_quality --jobs N --write`: samples of up to"
-        f" {max(r['documents'] for r in records) * 5 // 4:,} documents, four fifths of"
-        f" them for training, means over {seeds} seed{'s' * (seeds > 1)}. LDA runs to"
-        f" its own end, GibbsLDA and tomotopy for {SWEEPS} sweeps, all with their"
-        " defaults. Corpora marked * had no part in the choice of LDA's defaults.",
+        "`python -m benchmarks.lda_quality --jobs N --write`: samples of up to "
+        f"{max(r['documents'] for r in records) * 5 // 4:,} documents, four fifths of "
+        f"them for training, means over {seeds} seed{'s' * (seeds > 1)}. LDA runs to "
+        f"its own end, GibbsLDA and tomotopy for {SWEEPS} sweeps, all with their "
+        "defaults. Corpora marked * were not used to choose LDA's defaults.",
         "",
         *verdicts(groups),
     ]

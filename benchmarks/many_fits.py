@@ -36,14 +36,14 @@ def said(seconds):
     """Return what the seconds mean."""
     alone, both, together = seconds.values()
     return [
-        "A loop over `LDA(k).fit(X)` runs on one thread unless `n_jobs` says otherwise:"
-        f" `fit_many` takes {together / alone:.2f} of what that takes. It takes"
-        f" {together / both:.2f} of a loop whose fits have both threads to themselves:"
-        f" these are {alone / both:.2f} times as fast as on one, so no arrangement of"
-        f" the same passes takes less than {alone / both / THREADS:.2f}. Passes are all"
-        " but a few per cent of a fit here, so starts and arrangements have little to"
-        " share. Fits do not start from each other: they would agree more than the data"
-        " support.",
+        "A loop over `LDA(k).fit(X)` runs on one thread unless `n_jobs` says "
+        f"otherwise: `fit_many` takes {together / alone:.2f} of what that takes. It "
+        f"takes {together / both:.2f} of a loop whose fits have both threads to "
+        f"themselves: these are {alone / both:.2f} times as fast as on one, so no "
+        f"schedule of the same passes can take less than {alone / both / THREADS:.2f}. "
+        "Passes take all but a few per cent of a fit here, so sharing starts and "
+        "prepared matrices would save little. Fits do not start from each other, "
+        "because they would then agree more than the data support.",
         "",
     ]
 

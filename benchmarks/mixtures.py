@@ -299,22 +299,22 @@ def page(records, drawn_effects, seeds):
     names = [*records[0]["found"]]
     with_effects = [*names, ESTIMATED]
     lines = [
-        "# Are the mixtures right? Drawn corpora, of which they are known",
+        "# Are the mixtures right? Simulated corpora, whose mixtures are known",
         "",
-        "`python -m benchmarks.mixtures --write`: RMSE of θ, topics matched (the root"
-        " of the mean of Σ_k (θ̂_dk − θ_dk)² over documents); means over"
-        f" {seeds} draws of {DOCUMENTS} documents and {WORDS} words. α is that of a"
-        " topic. Sizes of unequal topics fall with the root of their rank, of very"
-        " unequal ones with the rank. The last column samples mixtures with the true"
-        " topics; sweeps of other libraries are with their own defaults. The stop and"
-        " the rules for α, for a token's own count, for the limit of η and for merging"
-        " and splitting topics were chosen on other draws.",
+        "`python -m benchmarks.mixtures --write`: RMSE of θ, topics matched (the root "
+        f"of the mean of Σ_k (θ̂_dk − θ_dk)² over documents); means over {seeds} draws "
+        f"of {DOCUMENTS} documents and {WORDS} words. α is the value for one topic. "
+        "Sizes of unequal topics decrease with the square root of their rank, those "
+        "of very unequal ones with the rank. The last column samples mixtures with "
+        "the true topics; sweeps of other libraries use their own defaults. The stop "
+        "and the rules for α, for a token's own count, for the limit of η and for "
+        "merging and splitting topics were chosen on other draws.",
         "",
-        "The limit of η, which falls with K where words are rare, stays 0.1 where most"
-        " are frequent in a topic, as here. Before, the mean was 0.141, and K = 50, 100"
-        " tokens, very unequal 0.246. An η learned from the topics of a sample's tokens"
-        " runs away to 0.3. CVB0's mixtures were not at fault: those sampled with LDA's"
-        " topics fixed had the same error.",
+        "The limit of η, which falls with K where words are rare, stays 0.1 where most "
+        "are frequent in a topic, as here. Before, the mean was 0.141, and K = 50, 100 "
+        "tokens, very unequal 0.246. An η learned from the topics of a sample's tokens "
+        "grows to 0.3. CVB0's mixtures were not the cause: mixtures sampled with LDA's "
+        "topics fixed had the same error.",
         "",
         *verdicts(records),
         "",

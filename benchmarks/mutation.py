@@ -408,21 +408,22 @@ mathematics of their own at a time; the tests of the changed module are run. A s
 random with a fixed seed, of each room in proportion. Intervals are Wilson's, 95 %.
 Written by `python -m benchmarks.mutation`.
 
-The survivors of a sample show where tests are missing, and those are written. The
-first rate of a sample therefore estimates what the tests of its day catch; the second,
-with the tests written since, estimates nothing: it tells which survivors are left.
+The survivors of a sample show where tests are missing, and those are written. The first
+rate of a sample therefore estimates what the tests of its day catch; the second, with
+the tests written since, estimates nothing; it only shows which survivors are left.
 
 Left out of the mutants, by rule: type annotations and aliases, decorators, overloads,
 what `raise` says, f-strings, calls of the logger, `TYPE_CHECKING` and no-cover blocks,
 and code that only runs on a GPU. Operators are replaced within their family only
-(arithmetic, bits, order, identity): a shifted float would die by itself and raise the
-rate.
+(arithmetic, bits, order, identity): a changed type of number would fail by itself and
+raise the rate.
 
 Compiled functions are first run as plain Python against small tests, and if they
 survive, compiled, without numba's cache of their room, against all of them. Tests with
 real nearest-neighbour descent, scikit-learn's estimator checks and comparisons of
-accuracy are not run: they take long and tell little of one room. A mutant is killed
-too if its tests take 60 CPU seconds more than three times what they usually take."""
+accuracy are not run: they take long and say little about a single module. A mutant is
+killed too if its tests take 60 CPU seconds more than three times what they usually
+take."""
 
 
 def main() -> None:

@@ -376,12 +376,12 @@ def page(done):
         "`python -m benchmarks.open_numbers --corpora DIR --write`, one thread. Four "
         "fifths of the documents are fitted, one fifth scored by document completion. "
         "Defaults of HDP were chosen on ap_blei, oh15, bbc_news_octis and on other "
-        "draws than those shown, those of the tree on ap_blei and draw 0, the way to "
-        "BurstyLDA's strength on ap_blei and nips0_12; the other corpora had no part. "
-        "The sections were run apart; the first row of each has the time of "
-        "compilation in it. Rows of tomotopy and topica had the CPU seconds of the "
-        "model above them; topica's HDP had not ended on ap_blei and oh15 after eight "
-        "times as long.",
+        "draws than those shown, those of the tree on ap_blei and draw 0, the way of "
+        "learning BurstyLDA's strength on ap_blei and nips0_12; the other corpora were "
+        "not used. The sections were run separately; the first row of each includes "
+        "the time of compilation. tomotopy and topica were given the CPU seconds of "
+        "the model above them; topica's HDP had not ended on ap_blei and oh15 after "
+        "eight times as long.",
     ]
     for key, (_, title, head) in SECTIONS.items():
         if key not in done:

@@ -218,15 +218,16 @@ def write(results):
         "# The report",
         "",
         "Fit: LDA with the passes and threads that the command was given "
-        "(`--max-iter`, `--jobs`); planted documents have none. Report: "
+        "(`--max-iter`, `--jobs`); simulated documents have none. Report: "
         "`write_report` with default settings. Open: from navigation to the finished "
-        "page, at its map; CPU: how long its main thread worked for that, whatever "
-        "else the machine did. Frames: while the map of all documents is dragged, and "
-        "while it is zoomed, in a headless Chromium without a graphics card; paint: "
-        "one drawing of everything. Medians; slow: the 95th percentile. Names: topics "
-        "whose name is on the map at the first sight, at some zoom, and all that are "
-        "some document's main topic. Load: processes that wanted a core while this was "
-        "measured, for each core; above 1, times would be shorter on a free machine.",
+        "page, at its map; CPU: how long its main thread worked for that, independent "
+        "of other load on the machine. Frames: while the map of all documents is "
+        "dragged, and while it is zoomed, in a headless Chromium without a graphics "
+        "card; paint: one drawing of everything. Medians; slow: the 95th percentile. "
+        "Names: topics whose name is on the map at first, at some zoom, and all topics "
+        "that are the main topic of a document. Load: processes that were waiting for "
+        "a core during the measurement, per core; above 1, times would be shorter on a "
+        "free machine.",
         "",
         "| corpus | documents | topics | fit s | report s | MB | open ms "
         "| open CPU ms | frames/s "

@@ -19,8 +19,9 @@ def report(rows: list[dict[str, Any]], n_terms: int, disturbed: float) -> str:
         "",
         "Made by `python -m benchmarks.scale`; see its docstring. Zipfian documents, "
         f"{n_terms:,} terms. `load` is the machine's load average when the run ended; "
-        "`quiet` means that all else was stopped, `disturbed` that it was meant to be. "
-        "The pass is the median after the first. `memory` ignores blocks.",
+        "`quiet` means that all other work was stopped, `disturbed` that other work "
+        "ran although it should have been stopped. The pass is the median after the "
+        "first. `memory` ignores blocks.",
         "",
         *_growth_table(rows),
         "",

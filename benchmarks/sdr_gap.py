@@ -77,12 +77,12 @@ def page(records):
     lines = [
         "# TwoPhase's default against a classifier of words",
         "",
-        "`python -m benchmarks.sdr_gap --write`: the SDR paper's corpora, whole,"
-        f" {' or '.join(map(str, splits))} split{'s' * (splits != [1])}"
-        f" of 80 to 20, K = {N_TOPICS};"
-        " accuracy in per cent, linear SVM with C = 1, in one column with a C that"
-        " cross-validation of the training part chose. The setting of TwoPhase was"
-        " chosen on other splits (seeds 100 and 101) of samples of these corpora.",
+        "`python -m benchmarks.sdr_gap --write`: the SDR paper's corpora, whole, "
+        f"{' or '.join(map(str, splits))} split{'s' * (splits != [1])} of 80 to 20, K "
+        f"= {N_TOPICS}; accuracy in per cent, linear SVM with C = 1, and in one column "
+        "with a C chosen by cross-validation on the training part. The setting of "
+        "TwoPhase was chosen on other splits (seeds 100 and 101) of samples of these "
+        "corpora.",
         "",
         "| corpus | " + " | ".join(columns) + " |",
         "| --- |" + " --- |" * len(columns),

@@ -72,7 +72,7 @@ def table(results: dict[str, dict[str, list[float]]]) -> str:
         "# How much of a search by shared words",
         "",
         "Three words of a document as the query; LDA with 50 topics and BM25, up to "
-        f"4,000 documents per corpus. {', '.join(CHOSEN_ON)} were for choosing the "
+        f"4,000 documents per corpus. {', '.join(CHOSEN_ON)} were used to choose the "
         "default (0.5), the others to confirm it.",
     ]
     titles = {

@@ -316,12 +316,12 @@ def page(records):
         f" WordNetworkLDA's NMI is above NMF's and its NPMI no more than {FAR} below"
         " it; *time* is its CPU time as a multiple of LDA's.",
         "",
-        "The prior of the topics, and how their central words are found, were chosen at"
-        " 1,000 texts of the corpora without a star; larger samples and corpora marked"
-        " * had no part in it. 20news_subjects are the subject lines of posts, each"
-        " once, 20news_leads the first thirty words that are not quoted, tdt2_ten_words"
-        " ten words drawn from each document; the classes of nips_titles are the"
-        " sections of the conference.",
+        "The prior of the topics, and how their central words are found, were chosen "
+        "at 1,000 texts of the corpora without a star; larger samples and corpora "
+        "marked * were not used. 20news_subjects are the subject lines of posts, each "
+        "once, 20news_leads the first thirty words that are not quoted, tdt2_ten_words "
+        "ten words drawn from each document; the classes of nips_titles are the "
+        "sections of the conference.",
         "",
         *verdicts(cells),
     ]

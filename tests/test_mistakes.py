@@ -13,10 +13,14 @@ from topicfold import (
     LDA,
     PLSA,
     AuthorTopics,
+    DynamicLDA,
     GibbsLDA,
+    LaplacianPLSA,
     RelationalLDA,
+    SupervisedLDA,
     TopicClassifier,
     Topics,
+    compare,
     select_n_components,
 )
 from topicfold.cli.main import app
@@ -341,6 +345,53 @@ CALLS = {
         "a classifier needs at least two",
     ),
     "another program's seed": (lambda: LDA(2, seed=1), "Did you mean random_state"),
+    "texts to compare": (lambda: compare(TEXTS), "X holds strings, .*Topics takes"),
+    "an estimator to compare": (
+        lambda: compare(COUNTS, LDA()),
+        r"Give their names, such as \['lda', 'plsa'\]",
+    ),
+    "a name to choose": (
+        lambda: select_n_components("lda", COUNTS, [2, 3]),
+        r"model is 'lda'\. Give an estimator, such as LDA\(\)",
+    ),
+    "an option nearly": (lambda: Topics(2, n_topic=3), "It is n_topics"),
+    "times in fit": (
+        lambda: Topics(2).fit(TEXTS, time=["2001"] * 20),
+        "over_time takes times",
+    ),
+    "a prior of three": (
+        lambda: LDA(2, doc_topic_prior=[1.0, 2.0, 3.0]).fit(COUNTS),
+        "give one number or n_components=2 of them",
+    ),
+    "a response of two": (
+        lambda: SupervisedLDA(2).fit(COUNTS, response=[1.0, 2.0]),
+        "Give one number per document, NaN where it is not known",
+    ),
+    "no response": (
+        lambda: SupervisedLDA(2).fit(COUNTS),
+        "Give a response per document, or use LDA",
+    ),
+    "odd times": (
+        lambda: DynamicLDA(2).fit(COUNTS, time=["soon"] * 20),
+        "time has 'soon', which is neither a number nor a date",
+    ),
+    "no words": (lambda: LDA(2).fit(np.zeros((5, 4))), "have no non-zero entry"),
+    "texts to a classifier": (
+        lambda: TopicClassifier().fit(TEXTS, ["a", "b"] * 10),
+        "X holds strings",
+    ),
+    "a model's name to a classifier": (
+        lambda: TopicClassifier(model="LDA").fit(COUNTS, ["a", "b"] * 10),
+        "Give a topic model of topicfold",
+    ),
+    "weights of two": (
+        lambda: PLSA(2).fit(COUNTS, sample_weight=[1, 2]),
+        r"sample_weight has shape \(2,\) for 20 documents",
+    ),
+    "the graph's name": (
+        lambda: LaplacianPLSA(2, graph="knn").fit(COUNTS),
+        "Give a sparse matrix, a square array",
+    ),
     "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
 }
 OF_TOPICS = {
@@ -357,6 +408,13 @@ OF_TOPICS = {
     "plot('pie')": "Give one of words, map, time",
     "merge(1)": r"given as a list, such as \[1, 4\]",
     "effects('~ party')": "Give data= with a row per document",
+    "over_time(['soon'] * 20)": r"such as 'soon'\) are not all numbers or all dates",
+    "over_time(frame)": r"Give one: over_time\(frame\['column'\]\)",
+    "by_class(frame)": r"Give one: by_class\(frame\['column'\]\)",
+    "rename('space')": "or names by topic such as",
+    "report('x.pdf')": r"Give a name with \.html",
+    "update('new text')": "Texts are given as a list, one string per document",
+    "split(0, 50)": "from 2 to the number of words",
 }
 
 
@@ -413,7 +471,8 @@ def test_python_answers_a_mistake(mistake):
 
 @pytest.mark.parametrize("call", OF_TOPICS)
 def test_topics_answer_a_mistake(call, place):
-    names = {"topics": Topics.load(place / "m")}
+    pandas = pytest.importorskip("pandas")
+    names = {"topics": Topics.load(place / "m"), "frame": pandas.DataFrame({"n": [1]})}
     with pytest.raises((DataError, AttributeError), match=OF_TOPICS[call]):
         eval(f"topics.{call}", names)
 
@@ -427,4 +486,4 @@ def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
 
 
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 160
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 180

@@ -16,7 +16,7 @@ from topicfold.exceptions import DataError
 if TYPE_CHECKING:
     from topicfold.evidence.linear import Kind
 
-# How a cell holds several names.
+# Separator of several names in a cell.
 BETWEEN = ";"
 # The model whose business a keyword is; of several, the first.
 MODELS = {

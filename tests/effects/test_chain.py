@@ -10,8 +10,8 @@ from topicfold.effects.chain import (
     GroupedChain,
     Pairs,
     TopicChain,
+    TopicPrior,
     learned_document_prior,
-    learned_topic_prior,
     unbiased_shares,
 )
 from topicfold.effects.regression import LeastSquares
@@ -103,10 +103,54 @@ def test_the_topic_prior_is_that_of_the_likelihood():
         return -(value + (gammaln(counts + eta) - gammaln(eta)).sum())
 
     best = np.exp(optimize.minimize_scalar(loss, bounds=(-7, 2), method="bounded").x)
-    eta = 0.01
+    prior = TopicPrior(0.01, 0.0)
     for _ in range(300):
-        eta = learned_topic_prior(counts.T, eta)
-    assert eta == pytest.approx(best, rel=1e-3)
+        prior, eta = prior.learned(counts.T)
+    assert prior.even == pytest.approx(best, rel=1e-3)
+    assert (eta == prior.even).all()
+
+
+def test_words_that_topics_share_are_in_the_prior_and_own_words_are_not():
+    """Both parts are those of the likelihood of each topic beside the others."""
+    rng = np.random.default_rng(1)
+    common = rng.dirichlet(np.full(80, 0.5))
+    for shared in (0.0, 60.0):
+        topics = np.array([rng.dirichlet(0.1 + shared * common) for _ in range(5)])
+        counts = np.array([rng.multinomial(4000, row) for row in topics]).T
+
+        def loss(logs, counts=counts):
+            eta = TopicPrior(*np.exp(logs)).of(counts)
+            sizes = eta.sum(axis=0)
+            value = gammaln(sizes) - gammaln(sizes + counts.sum(axis=0))
+            return -(value.sum() + (gammaln(counts + eta) - gammaln(eta)).sum())
+
+        prior = TopicPrior(0.05, 4.0)
+        for _ in range(600):
+            prior, _ = prior.learned(counts)
+        if shared:
+            best = optimize.minimize(loss, np.log(prior), method="Nelder-Mead").x
+            np.testing.assert_allclose(prior, np.exp(best), rtol=0.02)
+            assert 20 < prior.shared < 180
+        else:
+            assert prior.shared < 0.5
+            assert 0.05 < prior.even < 0.2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_the_chain_learns_whether_topics_share_words(share):
+    rng = np.random.default_rng(4)
+    topics = np.zeros((4, 120))
+    topics[:, :80] = (1 - share) * rng.dirichlet(np.full(80, 0.1), 4)
+    topics[:, 80:] = share * rng.dirichlet(np.full(40, 0.3))
+    theta = rng.dirichlet(np.full(4, 0.5), 100)
+    X = sparse.csr_matrix([rng.multinomial(50, row @ topics) for row in theta])
+    chain = TopicChain(
+        X.astype(float), topics + 1e-9, doc_topic_prior=np.full(4, 0.5),
+        topic_word_prior=0.1, seed=1,
+    )  # fmt: skip
+    for _ in range(80):
+        chain.sweep()
+    assert (chain.prior.shared > 3) == (share > 0)
 
 
 def test_without_noise_shares_are_the_mixtures():

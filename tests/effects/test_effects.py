@@ -1,5 +1,6 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
+from topicfold.editing import drop_topics, rename_topics
 from topicfold.effects import estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
@@ -432,6 +434,31 @@ def test_a_corpus_names_the_topics(found):
     assert [row["estimate"] for row in rows] == [row["estimate"] for row in plain]
     halves = split_sample(LDA(3, random_state=0), "~ x", found["data"], corpus)
     assert halves.rows()[0]["words"].startswith("word")
+
+
+def test_edited_topics_keep_their_numbers(found):
+    model = LDA(n_components=6, random_state=0).fit(found["X"])
+    known = {"X": found["X"], "method": "fixed", "n_draws": 2}
+    edited = drop_topics(model, [1, 3])
+    every = estimate_effect(edited, "~ x", found["data"], **known).rows()
+    assert [row["topic"] for row in every] == ["0", "2", "4", "5"]
+    asked = {4: "4", "4": "4", "0 - 4": "0 - 4", edited.topic_data().name(2): "4"}
+    for topics, name in asked.items():
+        (row,) = estimate_effect(
+            edited, "~ x", found["data"], topics=topics, **known
+        ).rows()
+        less = every[0]["estimate"] if topics == "0 - 4" else 0.0
+        assert row["topic"] == name
+        assert abs(less - row["estimate"]) == pytest.approx(abs(every[2]["estimate"]))
+    with pytest.raises(DataError, match="Topic 3 is gone"):
+        estimate_effect(edited, "~ x", found["data"], topics=[3], **known)
+    twins = rename_topics(edited, {2: "sea", 5: "sea"})
+    with pytest.raises(DataError, match="topics 2, 5 all have the name 'sea'"):
+        estimate_effect(twins, "~ x", found["data"], topics="sea", **known)
+    halves = copy.deepcopy(edited)
+    halves.components_[3] = halves.components_[2]
+    notes = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=2).notes
+    assert "topics='4 + 5'" in " ".join(notes)
 
 
 def test_rows_in_another_order_are_refused(found):

@@ -361,11 +361,11 @@ def from_record(lines: list[dict[str, Any]]) -> Findings:
     return findings
 
 
-PAGE = """# Spoiled files
+PAGE = """# Damaged files
 
-Every file that topicfold reads is spoiled (bytes, lines, numbers, arrays, JSON values,
-sizes changed wherever they are, attributes added, links and folders where a file
-belongs, also with the checksums made right again) and used in a child process.
+Every kind of file that topicfold reads is damaged (bytes, lines, numbers, arrays, JSON
+values, sizes changed wherever they are, attributes added, links and folders where a
+file belongs, also with the checksums made right again) and used in a child process.
 *Refused* files end in an error of topicfold. *Compared* files were read as another
 reader reads them (SciPy, scikit-learn, Python's csv and json, a parser by hand) or,
 where there are checksums, as they were written. A hang is more than 10 s of processor

@@ -248,11 +248,12 @@ def test_so_they_are_with_sides_and_after_a_stop(name, tmp_path):
     plain = LDA(20, learn_priors=False, **options).fit(X, **data)
     ours = LDA(20, **options).fit(X, **data)
     assert rmse(theta, ours.doc_topics_) < SIDED[name] * rmse(theta, plain.doc_topics_)
-    state = {"callbacks": [Resume(tmp_path / "state")], **options}
-    LDA(20, max_iter=7, tol=0.0, **state).fit(X, **data)
-    going_on = LDA(20, max_iter=14, tol=0.0, **state).fit(X, **data)
     whole = LDA(20, max_iter=14, tol=0.0, **options).fit(X, **data)
-    np.testing.assert_array_equal(going_on.doc_topics_, whole.doc_topics_)
+    for stop in (6, 7, 12):  # right after topics were merged and split, and later
+        state = {"callbacks": [Resume(tmp_path / f"state {stop}")], **options}
+        LDA(20, max_iter=stop, tol=0.0, **state).fit(X, **data)
+        going_on = LDA(20, max_iter=14, tol=0.0, **state).fit(X, **data)
+        np.testing.assert_array_equal(going_on.doc_topics_, whole.doc_topics_)
 
 
 def test_topics_that_more_than_words_tell_apart_are_not_free():

@@ -183,7 +183,7 @@ def test_dates_become_slices_of_equal_length():
 
 def test_bad_times_are_refused():
     X = np.eye(4) + 1
-    with pytest.raises(DataError, match="one value only"):
+    with pytest.raises(DataError, match="only one value"):
         DynamicLDA(2).fit(X, time=[1, 1, 1, 1])
     with pytest.raises(DataError, match="missing in row 2"):
         DynamicLDA(2).fit(X, time=[1, 2, np.nan, 1])
@@ -193,7 +193,7 @@ def test_bad_times_are_refused():
         DynamicLDA(2).fit(X, time=[1, 2])
     with pytest.raises(DataError, match="infinite in row 1"):
         checked_times([1.0, np.inf], 2)
-    with pytest.raises(DataError, match="one value only"):
+    with pytest.raises(DataError, match="only one value"):
         TimeStampedLDA(2).fit(X, time=[1, None, None, 1])
 
 
@@ -262,7 +262,7 @@ def test_seeds_and_time_go_together(tmp_path):
     assert_allclose(
         again.transform(X[:9], time=years[:9]), model.transform(X[:9], time=years[:9])
     )
-    with pytest.raises(DataError, match="one text"):
+    with pytest.raises(DataError, match="are one string"):
         DynamicLDA(9, seeds={"a": "word1"}, vocabulary=words).fit(X, time=years)
 
 

@@ -254,11 +254,15 @@ def test_embeddings_tell_what_words_do_not(corpus):
     assert (without.transduction_ == side).mean() < 0.65
     assert (model.transduction_ == side).mean() > 0.85
     assert (model.predict(X, embeddings=vectors) == side).mean() > 0.85
-    with pytest.raises(DataError, match="0 dimensions, in fit they had 2"):
+    with pytest.raises(DataError, match="with embeddings, and these documents have"):
         model.predict(X)
+    with pytest.raises(DataError, match="1 dimensions, in fit they had 2"):
+        model.predict(X, embeddings=vectors[:, :1])
+    with pytest.raises(DataError, match="NaN, infinity"):
+        model.predict(X, embeddings=np.full((400, 2), np.nan))
     with pytest.raises(DataError, match="3 embeddings for 400 documents"):
         model.predict(X, embeddings=vectors[:3])
-    with pytest.raises(DataError, match="2 dimensions, in fit they had 0"):
+    with pytest.raises(DataError, match="was fitted without embeddings"):
         without.predict(X, embeddings=vectors)
 
 

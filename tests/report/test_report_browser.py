@@ -595,7 +595,7 @@ def test_correlations_are_a_graph_with_its_pairs(open_report, small):
     assert first.count() == 1
     assert first.first.locator(".number").text_content() == "0.60"
     go(page, "#topic=0")
-    block = page.locator("section", has_text="Topics that go with it")
+    block = page.locator("section", has_text="Topics that occur with it")
     assert block.locator("li").get_attribute("data-topic") == "1"
 
 
@@ -844,7 +844,7 @@ def test_views_without_data_are_not_offered(open_report, small, missing):
     )
     page = open_report(data, "#doc=2")
     assert page.locator(".mixture li").count() >= 1
-    page.wait_for_selector("text=saved without the texts")
+    page.wait_for_selector("text=saved without its texts")
     tabs = page.locator("#tabs a").all_text_contents()
     assert ("Classes" in tabs) == ("labels" not in missing)
     for view in VIEWS:

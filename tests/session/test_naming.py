@@ -53,6 +53,8 @@ def test_a_prompt_without_texts_and_with_long_ones():
 def test_what_names_nothing_is_refused(topics):
     with pytest.raises(DataError, match="It must return a text"):
         topics.rename(lambda words, documents: None)
+    with pytest.raises(DataError, match=r"Give a function of \(words, documents\)"):
+        topics.rename(lambda words: "fox")
     with pytest.raises(DataError, match="cannot be named by 'phrase'"):
         topics.rename("phrase")
     counts = Topics(2).fit([[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 4, 1], [0, 0, 2, 2]])

@@ -55,9 +55,7 @@ def test_texts_are_encoded_in_fit_and_later(fitted, texts):
 def test_another_encoder_than_that_of_the_fit_is_warned_of(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     same = Encoder()
-    with pytest.warns(
-        DataWarning, match=r"than that of the fit, by toy/encoder, so new"
-    ):
+    with pytest.warns(DataWarning, match="of the fit, by toy/encoder, so new"):
         Topics.load(
             tmp_path / "model", encoder=lambda texts: [[-1.0, 0.5]] * len(texts)
         )

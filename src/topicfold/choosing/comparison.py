@@ -66,7 +66,7 @@ _MOST_COPIES = 0.1
 _LOOSE = -0.1
 # A model with so much more coherence is named beside the one to take.
 _MUCH_COHERENCE = 0.15
-# Fewer test documents with labels do not tell models apart.
+# With fewer labelled test documents, accuracies cannot be compared.
 _LEAST_LABELS = 30
 # Metric, and whether more is better.
 _RANKED = (
@@ -507,7 +507,7 @@ def _chance(a: ModelScore, b: ModelScore, n_test: int) -> bool:
 def _by_ranks(
     usable: Sequence[ModelScore], scores: Sequence[ModelScore]
 ) -> tuple[str, ModelScore | None]:
-    # All values as if more were better.
+    # All values with a sign for which larger is better.
     table = {
         name: {s.model: getattr(s, name) * (1 if higher else -1) for s in scores}
         for name, higher in _RANKED
@@ -676,6 +676,10 @@ def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
         if words_if_short(X) is not None:
             names.insert(names.index("LDA") + 1, "WNTM")
     names = [names] if isinstance(names, str) else names
+    if not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
+        raise DataError(
+            f"models are {names!r}. Give their names, such as ['lda', 'plsa']."
+        )
     chosen = [find_model(name, candidates()) for name in names]
     if not chosen:
         known = ", ".join(candidate.shown for candidate in candidates())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import check_counts, normalize_rows
+from topicfold.core.counts import check_counts, normalize_rows, refuse_other
 from topicfold.core.labels import class_numbers
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError
@@ -39,6 +39,7 @@ def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:
             f"the corpus is a {type(X).__name__}. Read it first, for instance with "
             "topicfold.corpus.load_folder."
         )
+    refuse_other(X)
     return "", check_counts(X, "X")
 
 
@@ -84,7 +85,7 @@ def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.
     return ~test
 
 
-# Held-out documents that coherence is measured on, at least.
+# Coherence is measured on held-out documents if there are at least this many.
 ENOUGH = 100
 
 
@@ -161,7 +162,7 @@ def _folds(y: NDArray[Any]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]
     """Return stratified folds of at most `MOST_CROSS_VALIDATED` documents."""
     from sklearn.model_selection import StratifiedKFold
 
-    # Of every class its share, and enough for the folds.
+    # A share of every class, and enough documents for the folds.
     share = min(1.0, MOST_CROSS_VALIDATED / len(y))
     rng = np.random.default_rng(0)
     parts = []
@@ -215,7 +216,8 @@ class ScoreFile:
         if self.path is not None:
             row = json.dumps({"settings": settings, "scores": scores})
             with self.path.open("ab") as stream:
-                # On a line of its own, whatever a killed run left before it.
+                # On its own line, even if a killed run left an incomplete line before
+                # it.
                 stream.write(f"\n{row}\n".encode())
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -277,6 +277,8 @@ def with_size(model: Any, size: int, seed: int) -> Any:
     """Return a copy with another number of topics and seed, or its base has."""
     if isinstance(model, type):
         raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
+    if not hasattr(model, "get_params"):
+        raise DataError(f"model is {model!r}. Give an estimator, such as LDA().")
     parameters = model.get_params(deep=True)
     changed: dict[str, Any] = {}
     for name, value in (("n_components", size), ("random_state", seed)):

@@ -32,7 +32,7 @@ _SCORES = (
     ("stability", "stability", True),
     ("accuracy", "accuracy", True),
 )
-# What one fit is scored by: all but stability.
+# The scores of a single fit: all except stability.
 _SCORED = tuple(name for name, _, _ in _SCORES if name != "stability")
 
 __all__ = ["Selection", "SelectionRecord", "select_n_components"]

@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
-from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -56,6 +55,7 @@ from topicfold.core.parameters import DeclaredParameters
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
+from topicfold.graph.embedding import check_embeddings
 from topicfold.models.base import TopicModel, check_documents, save_fitted
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
@@ -548,24 +548,24 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         self, embeddings: Any, n_documents: int, *, reset: bool = False
     ) -> Array | None:
         """Return unit rows of the embeddings, or say what is wrong with them."""
+        fitted = 0 if reset else self.n_embeddings_
+        if embeddings is None and fitted:
+            raise DataError(
+                "this TopicClassifier was fitted with embeddings, and these documents "
+                "have none. Give their vectors, by the encoder of the fit, with "
+                "embeddings=."
+            )
+        if embeddings is not None and not (reset or fitted):
+            raise DataError(
+                "this TopicClassifier was fitted without embeddings. Fit it with them, "
+                "fit(X, y, embeddings=...), or leave them out."
+            )
         rows = None
         if embeddings is not None:
-            rows = check_array(embeddings, dtype=np.float64, input_name="embeddings")
-        width = 0 if rows is None else rows.shape[1]
+            rows = check_embeddings(embeddings, n_documents, fitted or None)
         if reset:
-            self.n_embeddings_ = width
-        if width != self.n_embeddings_:
-            raise DataError(
-                f"embeddings have {width} dimensions, but in fit they had "
-                f"{self.n_embeddings_}. Give fit and predict embeddings of the same "
-                "source, or none."
-            )
-        if rows is not None and len(rows) != n_documents:
-            raise DataError(
-                f"there are {len(rows)} embeddings for {n_documents} documents. Give "
-                "one row per document."
-            )
-        return None if rows is None else normalize(rows)
+            self.n_embeddings_ = 0 if rows is None else rows.shape[1]
+        return None if rows is None else rows.astype(np.float64)
 
     def _features(
         self, X: sparse.csr_matrix, embeddings: Any

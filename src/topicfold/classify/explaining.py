@@ -193,7 +193,7 @@ def _by_directions(classifier: Any, X: sparse.csr_matrix, slope: Array) -> Array
 def _by_naive_bayes(
     classifier: Any, X: sparse.csr_matrix, label: Any
 ) -> tuple[Array, float]:
-    """Return what naive Bayes says of a class, by each word and before any."""
+    """Return the values of naive Bayes for a class, by each word and before any."""
     by_words = classifier._word_rule()
     if by_words is None:
         return np.zeros(X.nnz), 0.0

@@ -67,7 +67,7 @@ def choose_k(
     from topicfold.cli.fit import advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
-    # Fits run side by side, each on one thread.
+    # Fits run in parallel, each on one thread.
     estimator = make_model(given.model, {"random_state": given.seed, "n_jobs": 1})
     flags.check_picture(given.plot)  # before the work
     if given.plot is not None:

@@ -250,8 +250,13 @@ def _predict(
     if asked.abstain:
         model.set_params(abstain=asked.abstain)
     vectors = read_embeddings(asked.embeddings, source, counts.shape[0])
-    if vectors is not None and not getattr(model, "n_embeddings_", 0):
+    fitted = bool(getattr(model, "n_embeddings_", 0))
+    if vectors is not None and not fitted:
         raise CommandError(f"{folder} was trained without --embeddings. Leave it out.")
+    if vectors is None and fitted:
+        raise CommandError(
+            f"{folder} was trained with --embeddings. Give the vectors of {source} too."
+        )
     beside = {} if vectors is None else {"embeddings": vectors}
     labels = model.predict(counts, **beside)
     with already_warned():

@@ -255,7 +255,7 @@ _FLAGS = {
 }
 
 
-# What the parser says, in plainer words.
+# Messages of the parser, in plainer words.
 _PLAINER = (
     (r"Input should be a valid integer\b[^.]*", "give a whole number"),
     (r"Input should be a valid number\b[^.]*", "give a number"),

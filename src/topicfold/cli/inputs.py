@@ -155,7 +155,7 @@ class TextOptions(Flags):
         return kind if kind in TEXT_FORMATS else None
 
 
-# Options of `vectorize` that counting finds out.
+# Options of `vectorize` that are determined while counting.
 FOUND = ("stop_words", "left_out")
 # What decides on the words of a new model, and is fixed for a saved one.
 WORD_OPTIONS = (

@@ -169,7 +169,7 @@ def _next_documents(
     unlabelled = [d for d, label in enumerate(labels) if not label and d not in skipped]
     order = np.random.default_rng(seed).permutation(unlabelled)
     if len(order) and len(set(labels) - {""}) > 1:
-        # Words may not tell the classes apart yet: then at random.
+        # If words do not distinguish the classes yet, choose at random.
         with working("Choosing documents …"), contextlib.suppress(DataError):
             model = TopicClassifier(cv=0, n_jobs=jobs).fit(counts, labels)
             order = model.suggest_labels(BATCH + len(skipped))

@@ -245,15 +245,14 @@ def read_times(values: Sequence[str] | None) -> Any:
     known = [value.strip() for value in values or () if value.strip()]
     if not known:
         return None
-    from topicfold.core.times import parse_times
+    from topicfold.core.times import parse_times, unreadable
 
     found = parse_times(values)
     if found is None:
-        first = next((text for text in known if parse_times([text]) is None), known[0])
         tell(
             "note",
-            f"the times (such as {first[:80]!r}) are not all numbers or all dates "
-            "such as 2001-05-03, so the report has no topics over time",
+            f"the times (such as {unreadable(known)[:80]!r}) are not all numbers or "
+            "all dates such as 2001-05-03, so the report has no topics over time",
         )
     return found
 

@@ -617,7 +617,7 @@ def simplex_problems(name: str, array: NDArray[Any]) -> Iterator[str]:
             )
     with np.errstate(invalid="ignore", over="ignore"):
         sums = array.sum(axis=1, dtype=np.float64)
-        # A row that is not finite has been told of already.
+        # Rows that are not finite have already been reported.
         far = np.abs(sums - 1) > SIMPLEX_TOLERANCE
         wrong = np.flatnonzero(np.isfinite(sums) & far)
     if array.shape[1] and wrong.size:

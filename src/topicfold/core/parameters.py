@@ -151,7 +151,7 @@ def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:
         yield name, [*limits, None] if type(None) in get_args(kind) else limits
 
 
-# What other libraries call parameters.
+# Names of parameters in other libraries.
 _ELSEWHERE = {
     **dict.fromkeys(("num_topics", "n_topics", "nr_topics", "k", "K"), "n_components"),
     **dict.fromkeys(("passes", "iterations", "n_iter", "num_iterations"), "max_iter"),

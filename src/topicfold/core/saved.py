@@ -24,7 +24,7 @@ ABSENT: Any = object()
 LARGEST = 1e150
 # Above zero.
 SMALLEST = 1e-300
-# A float32 holds it, and sums of it.
+# float32 can hold it, and sums of it.
 LARGEST_PRIOR = 1e30
 
 

@@ -68,7 +68,7 @@ def balanced_ranges(
     n_rows = len(indptr) - 1
     if n_ranges == 1:
         return [(0, n_rows)] if n_rows else []
-    # A row costs something even when it is empty.
+    # Even an empty row takes some time.
     work = indptr.astype(np.int64) - int(indptr[0]) + np.arange(n_rows + 1)
     goals = work[-1] * np.arange(1, n_ranges) / n_ranges
     cuts = np.unique(np.r_[0, np.searchsorted(work, goals), n_rows])
@@ -139,7 +139,7 @@ def run_in_order(
 
     def first() -> Any:
         number, future = waiting.popleft()
-        # Where threads are short, what none has begun is done here.
+        # If there are too few threads, this one does what no other has begun.
         return task(number) if short and future.cancel() else future.result()
 
     with ThreadPoolExecutor(threads) as pool:

@@ -56,6 +56,15 @@ def parse_times(values: Sequence[str] | None) -> NDArray[Any] | None:
     return days if midnights else found
 
 
+def unreadable(texts: Sequence[str]) -> str:
+    """Return the first of some times that is neither a number nor a date on its own.
+
+    The first of all, if they only do not go together.
+    """
+    known = [text for text in texts if text.strip()] or [""]
+    return next((text for text in known if parse_times([text]) is None), known[0])
+
+
 def _parse_dates(texts: list[str]) -> NDArray[Any] | None:
     """Return the days of dates that are not in NumPy's form."""
     readers: list[Callable[[str], datetime.datetime]] = [

@@ -24,7 +24,7 @@ from topicfold.exceptions import DataError
 # each other, and on a cluster as many workers share the batch.
 BLOCKS_OF_A_BATCH = 8
 
-# What lists the blocks of a folder.
+# The file that lists the blocks of a folder.
 INDEX = "index.safetensors"
 
 Rows = NDArray[np.int64]

@@ -109,7 +109,7 @@ def smallest_type(values: NDArray[Any]) -> NDArray[Any]:
             whole = bool(np.all((values == np.rint(values)) & (np.abs(values) < 2**53)))
         if not whole:
             return values.astype(np.float64)
-    # The sum, for entries that are repeated add up.
+    # The sum, because repeated entries add up.
     small = not len(values) or float(np.abs(values).sum(dtype=np.float64)) < 2**31
     return values.astype(np.int32 if small else np.int64)
 
@@ -258,7 +258,7 @@ _SVMLIGHT = re.compile(rf"(?:[ \t]+[0-9]{{1,18}}:{_NUMBER})*\s*", re.ASCII)
 _LABEL = re.compile(r"[^\s:#]+")
 _WHOLE_LABEL = re.compile(r"-?[1-9][0-9]{0,17}|0", re.ASCII)
 _NO_LABEL = "_"
-# What MALLET itself writes where the label is not known.
+# The label that MALLET itself writes where it is unknown.
 _UNKNOWN = (_NO_LABEL, "__unknown__")
 _NO_CLASS = "0"
 

@@ -131,7 +131,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     if named:
         raise DataError(
             f"{', '.join(named)} names a column, but the documents are not a file or "
-            "data frame. Leave it out; labels are the second argument of fit."
+            "data frame. Leave it out; labels are the second argument of fit, and "
+            "over_time takes times."
         )
     return found
 
@@ -311,7 +312,7 @@ def _of_arrow(frame: Any) -> Frame:
 
 
 _PARTS = ("X", "layers", "obs", "var", "obsm", "varm")
-# Where counts are kept, by custom, once X is normalised.
+# The layer that usually has the counts once X is normalised.
 _COUNTS = "counts"
 
 

@@ -222,7 +222,7 @@ def text_lines(
         if "\n".encode(encoding) != b"\n" and encoding != "utf-8-sig":
             yield from _wide_lines(stream, encoding, path)
             return
-        # Decoded a line at a time, so that a bad one costs no other.
+        # Decoded line by line, so that a bad line does not affect the others.
         codec = codecs.lookup(encoding).name
         codec = UTF8 if codec == "utf-8-sig" else codec
         for number, raw in enumerate(_raw_lines(stream), start=1):
@@ -422,7 +422,7 @@ _MOST_EMPTY = 1000
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file; `DAMAGE` is raised where it cannot be read."""
-    # Opened here, for NumPy leaves a damaged file open.
+    # Opened here, because NumPy leaves a damaged file open.
     with open_whole(path) as raw:
         check_unpacked(raw)
         with np.load(raw, allow_pickle=False) as file:

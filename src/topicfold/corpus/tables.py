@@ -136,7 +136,7 @@ class Source:
                 there = [lower[name] for name in usual if name in lower][:1]
                 if field == "text" and there and _TITLE in lower:
                     there.insert(0, lower[_TITLE])
-                # A name of two columns that nobody asked for says nothing.
+                # Two columns with the same name are no problem if neither is used.
                 stated = tuple(name for name in there if found.count(name) == 1)
                 stated = tuple(there) if field == "text" else stated
             columns[field] = tuple(name for name in stated if name in found)
@@ -486,7 +486,7 @@ def _sheet_records(source: Source) -> Iterator[Record]:
         except DataError:
             raise
         except DAMAGE as error:
-            # openpyxl lets errors of zip and XML through as they are.
+            # openpyxl does not convert errors of zip and XML.
             raise DataError(
                 f"{source.path} cannot be read as .xlsx ({error}). Save the sheet "
                 "again, or as .csv."

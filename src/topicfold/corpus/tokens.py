@@ -38,7 +38,7 @@ from topicfold.exceptions import DataError, DataWarning
 
 _logger = logging.getLogger("topicfold")
 
-# How to cut: a name, or a function from a text to its words.
+# How to split: a name, or a function from a text to its words.
 Tokens = str | Callable[[str], Iterable[str]]
 
 # Joiners that live inside words of Persian and of the languages of India.
@@ -64,7 +64,7 @@ _TAG = re.compile(
     r"<!--[^<>]{0,2000}-->|<!doctype[^<>]{0,300}>",
     re.IGNORECASE,
 )
-# What is left where the & was lost.
+# What is left of an entity that lost its &.
 _BARE_NAMES = ("quot;", "amp;", "lt;", "gt;", "nbsp;", "apos;", "#")
 _BARE_ENTITY = re.compile(r"(?<!\w)(?:quot|amp|lt|gt|nbsp|apos|#\d{1,6});")
 _LINK = re.compile(r"(?<!\w)(?:https?://|ftp://|www\.)[^\s<>\"')\]]{1,2000}")
@@ -219,7 +219,7 @@ def runs(text: str) -> list[str]:
 def word_in(run: str) -> str | None:
     """Return the word of a run, or None."""
     if run.isascii():
-        # No word without two letters; most runs begin with them.
+        # A word needs two letters; most runs begin with two.
         if run[:2].isalpha() and len(run) > 1:
             return run
         return run if sum(map(str.isalpha, run)) > 1 else None

@@ -51,8 +51,8 @@ TEXT_OPTIONS = {
     "keep": (list,),
     "left_out": (dict,),
 }
-# Those that say how a text is cut into words.
-# Longer runs of words are no terms: a number that was not meant, or a hostile file.
+# Those that determine how a text is split into words. Longer runs of words are no
+# terms: a number that was not meant, or a hostile file.
 LONGEST_RUN = 100
 _CUTTING = ("stop_words", "ngram_range", "stem", "tokens", "phrases")
 # A smaller share of texts with HTML or links, or of copies, is not worth a word.
@@ -215,7 +215,7 @@ def count_words(
     counter = WordCounter(keep=bounds.keep, **cutting)
     blocks = [counter.count(part) for part in text_blocks(texts)]
     places, terms = counter.choose(bounds)
-    # Counts of all words are given up block by block.
+    # The counts of all words are freed block by block.
     blocks.reverse()
     chosen = []
     while blocks:

@@ -14,14 +14,17 @@ whatever the mixtures are. `unbiased_shares` takes the A with the least variance
 documents is in the residuals of the regression, so its standard errors include it. The
 topics are uncertain, too. `TopicChain` is a Gibbs sampler of them: in turn it draws the
 topic of every token, with mixtures integrated out, and φ; the priors are learned from
-the likelihood of the counts. It starts at the topics of the fit and uses no covariate.
+the likelihood of the counts. The prior of φ_k is even, plus what the other topics have
+in common: with an even one alone, words that all topics use, as in all real texts,
+gather in one topic and take their part of the shares of all others. The sampler starts
+at the topics of the fit and uses no covariate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint32
@@ -44,6 +47,7 @@ Floats = NDArray[np.float64]
 # Limits of the priors: beyond them the likelihood is flat.
 DOCUMENT_PRIORS = (1e-4, 1e3)
 TOPIC_PRIORS = (1e-4, 10.0)
+MOST_SHARED = 1e6
 # Steps of EM for the mean mixture, and its least share.
 _MEAN_STEPS = 50
 _LEAST_MEAN = 1e-4
@@ -82,8 +86,8 @@ def unbiased_shares(counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
 class TopicChain:
     """A Gibbs sampler of topics, from whole counts X (D, V).
 
-    It starts at positive topics φ (K, V), α (K,) and η. Draws depend on `seed` and not
-    on the number of threads.
+    It starts at positive topics φ (K, V), α (K,) and an even η. Draws depend on `seed`
+    and not on the number of threads.
     """
 
     def __init__(
@@ -100,7 +104,9 @@ class TopicChain:
         self.words = words.astype(np.int64)
         self.assigned = np.zeros(len(words), dtype=np.uint32)
         self.topics = np.ascontiguousarray(topics.T, dtype=np.float64)
-        self.alpha, self.eta = doc_topic_prior, topic_word_prior
+        self.alpha = doc_topic_prior
+        half = topic_word_prior / 2
+        self.prior = TopicPrior(half, half * self.topics.shape[0])
         self.counts = np.zeros((X.shape[0], len(topics)))
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
@@ -139,9 +145,9 @@ class TopicChain:
 
     def _draw_topics(self) -> None:
         counts = self._topic_counts()
-        self.eta = learned_topic_prior(counts, self.eta)
+        self.prior, eta = self.prior.learned(counts)
         self.topics = np.ascontiguousarray(
-            dirichlet_rows((counts + self.eta).T, self._rng).T
+            dirichlet_rows((counts + eta).T, self._rng).T
         )
 
     def _topic_counts(self) -> NDArray[np.integer]:
@@ -168,8 +174,8 @@ class GroupedChain(TopicChain):
     def _draw_topics(self) -> None:
         counts, pairs = self._topic_counts(), self.pairs
         by_word = pairs.sums(pairs.words, counts)
-        self.eta = learned_topic_prior(by_word.astype(np.int64), self.eta)
-        common = dirichlet_rows((by_word + self.eta).T, self._rng).T
+        self.prior, eta = self.prior.learned(by_word)
+        common = dirichlet_rows((by_word + eta).T, self._rng).T
         own = counts + pairs.strength * common[pairs.words]
         drawn = np.maximum(self._rng.standard_gamma(own), 1e-300)
         self.topics = pairs.normalized(drawn)
@@ -219,13 +225,45 @@ def learned_document_prior(counts: Floats, alpha: Floats) -> Floats:
     return np.clip(alpha * gained / total, *DOCUMENT_PRIORS)
 
 
-def learned_topic_prior(counts: NDArray[np.integer], eta: float) -> float:
-    """Return η after a step of the fixed point; `counts` are words × topics."""
-    found = counts[counts > 0]
-    size = len(counts)
-    gained = np.sum(psi(found + eta) - psi(eta))
-    total = size * np.sum(psi(counts.sum(axis=0) + size * eta) - psi(size * eta))
-    return float(np.clip(eta * gained / total, *TOPIC_PRIORS)) if total > 0 else eta
+class TopicPrior(NamedTuple):
+    """``η_wk = even + shared · (mean share of w in the other topics)``, in tokens.
+
+    Other topics than k: with k itself among them its own words would seem shared.
+    """
+
+    even: float
+    shared: float
+
+    def of(self, counts: NDArray[Any]) -> Floats:
+        """Return η (V, K) beside counts (V, K) of two or more topics."""
+        return self.even + self.shared * _shares_elsewhere(counts)
+
+    def learned(self, counts: NDArray[Any]) -> tuple[TopicPrior, Floats]:
+        """Return the prior after a step of the fixed point, and its η.
+
+        Of the likelihood of each topic's counts given the other topics: what the counts
+        of a word add to it is split between both parts as η is.
+        """
+        elsewhere, eta = _shares_elsewhere(counts), self.of(counts)
+        places = np.nonzero(counts)
+        own = eta[places]
+        gained = psi(counts[places] + own) - psi(own)
+        sizes = eta.sum(axis=0)
+        total = np.sum(psi(counts.sum(axis=0) + sizes) - psi(sizes))
+        if total <= 0:
+            return self, eta
+        even = self.even * gained.sum() / (len(counts) * total)
+        shared = self.shared * (gained @ elsewhere[places]) / total
+        found = TopicPrior(
+            float(np.clip(even, *TOPIC_PRIORS)), float(min(shared, MOST_SHARED))
+        )
+        return found, found.of(counts)
+
+
+def _shares_elsewhere(counts: NDArray[Any]) -> Floats:
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
+    own = shares.sum(axis=1, keepdims=True) - shares
+    return np.asarray(np.maximum(own, 0.0) / max(counts.shape[1] - 1, 1))
 
 
 def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:

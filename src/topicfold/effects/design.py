@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.lazy import optional
 from topicfold.core.tables import listed, load_pandas
-from topicfold.core.times import parse_times
+from topicfold.core.times import parse_times, unreadable
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 
@@ -335,11 +335,9 @@ def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
     texts = ["" if value is None or value != value else str(value) for value in column]
     values = parse_times(texts)
     if values is None:
-        written = [text for text in texts if text.strip()] or [""]
-        shown = next((t for t in written if parse_times([t]) is None), written[0])
         raise DataError(
             f"the column {name!r} is used as a number or date, but some of its values "
-            f"are neither (first: {shown!r}). Write dates like 2001-05-03."
+            f"are neither (first: {unreadable(texts)!r}). Write dates like 2001-05-03."
         )
     if values.dtype.kind == "M":
         return _days(values), True

@@ -58,6 +58,7 @@ class Source:
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
     ids: Sequence[str] | None = None  # of the documents, if they have any
+    numbers: Sequence[int] = ()  # of the topics
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
     # The group of each document, where groups have other words for a topic.

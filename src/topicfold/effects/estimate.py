@@ -235,8 +235,8 @@ def design_of(
 
 def find_source(
     model: Any, X: Any, method: str
-) -> tuple[Source, list[str], Floats | None]:
-    """Return what draws are made from, the names of the topics, and draws if given."""
+) -> tuple[Source, dict[int, str], Floats | None]:
+    """Return what draws are made from, names of topics by number, draws if given."""
     if isinstance(model, np.ndarray):
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
@@ -247,7 +247,7 @@ def find_source(
             )
         if not np.isfinite(given).all():
             raise DataError("the mixtures have NaN or infinity.")
-        return Source(), [f"topic {k}" for k in range(given.shape[2])], given
+        return Source(), {k: f"topic {k}" for k in range(given.shape[2])}, given
     saved = getattr(model, "fitted_", None)
     if saved is not None and hasattr(model, "data_"):  # Topics
         record, model, counts = model.data_, saved.model, saved.counts
@@ -271,10 +271,10 @@ def find_source(
         raise DataError(
             "the model has only one topic, whose share is always 1. Fit more topics."
         )
-    names = [record.name(k) for k in range(len(phi))]
+    names = {number: record.name(k) for k, number in enumerate(record.numbers)}
     if X is None:
         ids = getattr(record, "doc_ids", None)
-    source = Source(model, phi, None, X is not None, ids)
+    source = Source(model, phi, None, X is not None, ids, tuple(names))
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -319,7 +319,7 @@ def _notes(
         return
     origin = {
         "joint": f"Intervals allow for noise in mixtures and topics ({n_draws} draws).",
-        "fixed": "Intervals allow for noise in mixtures; topics are taken as known.",
+        "fixed": "Intervals allow for noise in mixtures; topics are treated as known.",
         "bootstrap": "Intervals allow for noise in mixtures and topics "
         f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
@@ -345,7 +345,7 @@ def _drifted(source: Source) -> Iterator[str]:
         return
     far = np.flatnonzero(source.drift > MOST_DRIFT)
     if len(far):
-        listed = ", ".join(map(str, far[:10]))
+        listed = ", ".join(str(source.numbers[k]) for k in far[:10])
         topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
         yield (
             f"{topics} other words in the draws than in the fit, because the documents "
@@ -359,7 +359,8 @@ def _split(source: Source) -> Iterator[str]:
     if source.alike is None:
         return
     pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
-    for one, other in pairs[:3]:
+    for pair in pairs[:3]:
+        one, other = (source.numbers[k] for k in pair)
         yield (
             f"Topics {one} and {other} have nearly the same words: they are one "
             "subject split in two, so the share of either alone means little. Read "

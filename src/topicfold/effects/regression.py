@@ -9,7 +9,7 @@ the mean within draws plus 1 + 1/m times that between.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from topicfold.core.numbering import no_topic
 from topicfold.core.threads import one_blas_thread
 from topicfold.exceptions import DataError
 
@@ -30,15 +31,16 @@ class Outcome:
     weights: NDArray[np.float64]  # of the topics, (K,)
 
 
-def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
-    """Return the outcomes that `topics` asks for, of topics with these names.
+def make_outcomes(topics: Any, names: Mapping[int, str]) -> list[Outcome]:
+    """Return the outcomes that `topics` asks for; `names` are those of the topics.
 
+    Topics have numbers, which edits leave as they were; `names` are in their order.
     None is every topic; a number or name is one; ``"1 + 4"`` and ``"1 - 4"`` are a sum
     and a difference; a list has several of these. A mapping has names that you choose
     and lists of topics to add, or mappings from topics to weights.
     """
     if topics is None:
-        return [_outcome(str(k), {k: 1.0}, names) for k in range(len(names))]
+        return [_outcome(str(number), {number: 1.0}, names) for number in names]
     if isinstance(topics, Mapping):
         found = [_named(str(name), given, names) for name, given in topics.items()]
     elif isinstance(topics, str) or not hasattr(topics, "__iter__"):
@@ -50,7 +52,7 @@ def make_outcomes(topics: Any, names: Sequence[str]) -> list[Outcome]:
     return found
 
 
-def _named(name: str, given: Any, names: Sequence[str]) -> Outcome:
+def _named(name: str, given: Any, names: Mapping[int, str]) -> Outcome:
     if isinstance(given, Mapping):
         weights = {_number(k, names): float(value) for k, value in given.items()}
     elif isinstance(given, str) or not hasattr(given, "__iter__"):
@@ -60,15 +62,15 @@ def _named(name: str, given: Any, names: Sequence[str]) -> Outcome:
     return _outcome(name, weights, names)
 
 
-def _single(given: Any, names: Sequence[str]) -> Outcome:
+def _single(given: Any, names: Mapping[int, str]) -> Outcome:
     weights = _expression(given, names)
     parts = [f"{'-' if w < 0 else '+'} {k}" for k, w in weights.items()]
     return _outcome(" ".join(parts).removeprefix("+ "), weights, names)
 
 
-def _expression(given: Any, names: Sequence[str]) -> dict[int, float]:
+def _expression(given: Any, names: Mapping[int, str]) -> dict[int, float]:
     """Return the weights of a topic, or of a sum or difference such as "1 + 4"."""
-    if isinstance(given, str) and given not in names:
+    if isinstance(given, str) and given not in names.values():
         parts = re.findall(r"([+-]?)\s*(\d+)", given)
         if parts and re.fullmatch(r"\s*\d+(\s*[+-]\s*\d+)*\s*", given):
             signs = [(-1.0 if sign == "-" else 1.0) for sign, _ in parts]
@@ -79,24 +81,28 @@ def _expression(given: Any, names: Sequence[str]) -> dict[int, float]:
     return {_number(given, names): 1.0}
 
 
-def _number(topic: Any, names: Sequence[str]) -> int:
-    if isinstance(topic, str) and topic in names:
-        return list(names).index(topic)
+def _number(topic: Any, names: Mapping[int, str]) -> int:
+    named = [number for number, name in names.items() if name == topic]
+    if len(named) > 1:
+        listed = ", ".join(map(str, named))
+        raise DataError(f"topics {listed} all have the name {topic!r}. Give a number.")
+    if named:
+        return named[0]
     whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
     if not whole:
         raise DataError(
             f"there is no topic {topic!r}. Give its number, its name, or a sum or "
             "difference such as '1 + 4'."
         )
-    if not 0 <= topic < len(names):
-        raise DataError(f"there is no topic {topic}; topics are 0 to {len(names) - 1}.")
+    if topic not in names:
+        raise DataError(no_topic(int(topic), list(names)))
     return int(topic)
 
 
-def _outcome(name: str, weights: Mapping[int, float], names: Sequence[str]) -> Outcome:
-    row = np.zeros(len(names))
-    for topic, weight in weights.items():
-        row[topic] = weight
+def _outcome(
+    name: str, weights: Mapping[int, float], names: Mapping[int, str]
+) -> Outcome:
+    row = np.array([weights.get(number, 0.0) for number in names])
     if np.ptp(row) == 0:
         raise DataError(
             f"the outcome {name!r} gives all topics the same weight, and their shares "

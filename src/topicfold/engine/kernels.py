@@ -648,7 +648,7 @@ def word_rows(
                 out[w, k] *= weights[w, k]
 
 
-# Least part of an entry that extrapolation leaves.
+# Smallest fraction of an entry that extrapolation leaves.
 LEAST_PART = 0.1
 
 

@@ -81,7 +81,7 @@ class MaskedEngine(Engine):
         self.threads = threads
         self.document_lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         self._layout = document_layout(X, self.dtype, word_order)
-        # Without a sign the compiled code need not ask for it.
+        # Unsigned, so that the compiled code need not check the sign.
         kind = {4: np.uint32, 8: np.uint64}[self._layout.indices.itemsize]
         words = self._layout.indices.view(kind)
         self._corpus = self._layout.indptr, words, self._layout.counts

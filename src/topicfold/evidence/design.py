@@ -20,7 +20,7 @@ from topicfold.core.saved import is_text
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import SMALLEST_SCALE, check_rows, is_missing
 
-# Columns up to which each is held against all others.
+# Up to this many columns, each is compared with all others.
 MOST_COMPARED = 500
 DEGREE = 3
 _LONGEST = 40  # letters of a name in a message
@@ -32,8 +32,8 @@ def learn_columns(
 ) -> tuple[list[Column], sparse.csr_matrix]:
     """Return how each column becomes numbers, and the design (D, F).
 
-    Numbers with more values than `n_knots` are splines, all are lines if it is None;
-    categories of fewer than `min_documents` have no column.
+    Numbers with more values than `n_knots` become splines; if it is None, all are
+    straight lines. Categories of fewer than `min_documents` get no column.
     """
     columns: list[Column] = []
     left_out = []
@@ -66,8 +66,8 @@ def encode(
 ) -> sparse.csr_matrix:
     """Return the design (D, F), a column of ones first, by what was learned.
 
-    A warning names unknown categories, unless `fitting`: those of fewer documents than
-    asked have no column on purpose.
+    A warning names unknown categories, unless `fitting`: then categories without a
+    column were left out on purpose, as too rare.
     """
     given = dict(named_columns(data, n_documents))
     missing = [c["name"] for c in columns if c["name"] not in given]
@@ -229,7 +229,7 @@ def _levels(value: Any) -> Iterable[str]:
 def learn_column(
     name: str, values: NDArray[Any], n_knots: int | None, min_documents: int
 ) -> Column | None:
-    """Return how a column is encoded, None if it tells no documents apart."""
+    """Return how a column is encoded; None if it does not distinguish documents."""
     numbers = _numbers(values)
     if numbers is None:
         found: dict[str, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Features of documents say which topics to expect: a regression of their mixtures.
+"""Features of documents that predict their topics: a regression of their mixtures.
 
 The prior of a document is ``α_d = s m_d``, and its mean is linear in the features,
 
@@ -7,9 +7,9 @@ The prior of a document is ``α_d = s m_d``, and its mean is linear in the featu
 
 P being the projection to the simplex and m̄ the mean of the corpus. B is the ridge
 regression of the shares N_dk / n_d on the features, weighted by ``n_d / (n_d + s)``:
-what the prior does to a share is left out of it, so effects are not drawn to zero. The
-penalty counts in documents, so that a level of one document keeps an effect, drawn to
-none by half with a penalty of 1. Penalty and s are those of documents that the
+the influence of the prior on a share is removed first, so effects are not shrunk to
+zero by it. The penalty is in units of documents: with a penalty of 1, a level of one
+document keeps half of its effect. Penalty and s are chosen on documents that the
 regression has not seen.
 
 All of it is made of sums over documents, a fifth of which is hidden: of ``x xᵀ`` and
@@ -17,9 +17,8 @@ All of it is made of sums over documents, a fifth of which is hidden: of ``x x�
 and of how far shares are from what each penalty lets expect.
 
 Mimno and McCallum's ``α_dk = exp(x_dᵀ λ_k)``, fitted to the likelihood of expected
-counts, is not what happens here: expected counts are spread more evenly than counts
-are, and such a prior made new documents less likely (benchmarks/results/
-sides_features.md).
+counts, is not used here: expected counts are spread more evenly than counts, and such a
+prior made new documents less likely (benchmarks/results/ sides_features.md).
 """
 
 from __future__ import annotations
@@ -159,29 +158,28 @@ class Features(DeclaredParameters, Side):
 
     See the module for the equations. Numbers are scaled to variance one (two values: to
     0 and 1), categories have a column each; names in a list share the weight of their
-    document, ``1 / √n`` each. A missing value (None, NaN, an empty string) moves no
-    topic, nor does a category that the fit did not know.
+    document, ``1 / √n`` each. A missing value (None, NaN, an empty string) has no
+    effect, and neither has a category that the fit did not have.
 
     Data
     ----
     features : data frame, mapping of columns, list of mappings, array or sparse matrix
-        One row per document; a list has one mapping for each. Without any, all
+        One row per document; a list has one mapping for each. Without features, all
         documents share one prior, whose shape is learned.
 
     Parameters
     ----------
     penalty : float or None, default=None
-        Draws effects towards none: a level of `penalty` documents has half of the
-        effect that these show. None chooses it by documents that the regression has
-        not seen.
+        Shrinks effects towards zero: a level with `penalty` documents keeps half of its
+        effect. None chooses the penalty on documents that the regression has not seen.
     n_knots : int or None, default=None
         Knots of a cubic spline for each number with more values than that; None lets
         shares change with a number in a straight line.
     min_documents : int, default=1
-        Categories of fewer documents have no effect of their own.
+        Categories with fewer documents have no effect.
     concentration : float or None, default=None
         s = Σ_k α_dk, how strong the prior is, in tokens. None learns it from how far
-        the shares of unseen documents are from what is expected of them.
+        the shares of unseen documents are from their expectation.
 
     Attributes
     ----------
@@ -299,7 +297,7 @@ class Features(DeclaredParameters, Side):
     def gather(
         self, counts: Array, data: FeatureRows, context: Context
     ) -> tuple[Any, ...]:
-        """Return the sums that were asked for; nothing between two regressions."""
+        """Return the sums for the regression; nothing between two regressions."""
         due = context.iteration > 0 and context.iteration % LEARN_EVERY == 0
         if not (due or context.last):
             return ()

@@ -2,9 +2,9 @@
 """Covariates by formula: which columns of a table make a design, and their products.
 
 ``~ party * s(day) + C(year)`` has the columns party and year as categories, day as a
-spline, and the products of party and day. Nothing of a formula is run as a program, so
-that one from a file does no harm. What a formula learns of a table is kept as numbers
-and names (`evidence.design`), for new documents and for files.
+spline, and the products of party and day. A formula is never run as a program, so that
+one from a file does no harm. What a formula learns from a table is kept as numbers and
+names (`evidence.design`), for new documents and for files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.times import parse_times
+from topicfold.core.times import parse_times, unreadable
 from topicfold.evidence.design import (
     Column,
     as_levels,
@@ -183,8 +183,7 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         return np.full(len(values), np.nan)
     found = parse_times(texts)
     if found is None:
-        written = [text for text in texts if text.strip()]
-        shown = next((t for t in written if parse_times([t]) is None), written[0])
+        shown = unreadable(texts)
         raise DataError(
             f"s({name}) needs numbers or dates, and {shown!r} is neither. Dates are "
             "such as 2001-05-03."

@@ -78,11 +78,11 @@ class Labels(DeclaredParameters, Side):
         Whether documents have any number of labels: a list had none or more than one,
         or labels came as a matrix.
     clue_weights_ : ndarray of shape (5,)
-        What the logarithms of a label's share, of the likelihood of the document's
-        words, of that of its different words, of the label's frequency, and of the
-        likelihood ratio of words that distinguish labels weigh in the score of a label,
-        learned from hidden labels. Only with one label per document, and where hidden
-        labels were predicted.
+        Weights in the score of a label, learned from hidden labels, of five logarithms:
+        the label's share, the likelihood of the document's words, that of its different
+        words, the label's frequency, and the likelihood ratio of words that distinguish
+        labels. Only with one label per document, and where hidden labels were
+        predicted.
 
     References
     ----------
@@ -170,7 +170,7 @@ class Labels(DeclaredParameters, Side):
     def names(self) -> list[str]:
         """Return names of the topics: labels, then the background.
 
-        The background is called another name where that of a label is the same.
+        The background gets another name if a label has the same one.
         """
         own = _numbered(map(str, self.classes_), self.topics_per_label)
         shared, taken = "background", set(own)
@@ -213,7 +213,7 @@ class Labels(DeclaredParameters, Side):
         return np.divide(own, totals, out=even, where=totals > 0)
 
     def clues(self, theta: Array, counts: Any, topic_counts: Array) -> Clues:
-        """Return what predicts the one label of each document.
+        """Return the clues that predict the one label of each document.
 
         `topic_counts` are the expected counts of words in the topics (K, V). A label's
         words are those of its topics and its part of the background, each word once
@@ -251,7 +251,7 @@ class Labels(DeclaredParameters, Side):
         return np.stack([part - part.mean(axis=1, keepdims=True) for part in found], 2)
 
     def weigh_clues(self, clues: Clues, wanted: NDArray[np.bool_]) -> None:
-        """Learn what clues weigh, from documents whose labels were hidden.
+        """Learn the weights of clues from documents whose labels were hidden.
 
         A logistic regression with the same weights for all labels.
         """

@@ -28,7 +28,7 @@ from scipy.special import log_softmax, softmax
 Kind = Literal["real", "classes", "counts"]
 Matrix = NDArray[np.float64]
 Sums = tuple[Any, ...]
-# exp of more than this is no rate of a count.
+# exp of a larger number is not a plausible rate of a count.
 LARGEST_LOG = 30.0
 # A step of no coefficient larger than this ends a fit.
 SETTLED = 1e-6

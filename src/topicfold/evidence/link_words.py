@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words and known links beside topics in the prediction of links.
+"""Words and known links, in addition to topics, in the prediction of links.
 
-Topics say what a document is about, words which of the documents about it are meant,
-and links which of these are linked to at all. The log odds of a link from d to e are
-``s + a t_de + b u_d·u_e + c u_d·ū_e + f log(1 + n_e) + g Σ_j u_d·u_j`` with t the log
-odds by topics (``evidence.links``), u rows of tf-idf, ū_e their mean over the n_e
+Topics tell what a document is about, words tell which of the documents about it are
+meant, and links which of these are linked to at all. The log odds of a link from d to e
+are ``s + a t_de + b u_d·u_e + c u_d·ū_e + f log(1 + n_e) + g Σ_j u_d·u_j`` with t the
+log odds by topics (``evidence.links``), u rows of tf-idf, ū_e their mean over the n_e
 documents that e is linked to, and j those of the twenty documents with words most like
 d's that are linked to e: a logistic regression of the links against pairs drawn at
 random, in which a link is left out of ū and n. Telling links from random pairs is

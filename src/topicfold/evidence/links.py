@@ -9,15 +9,14 @@ probability of the links; its derivative by a document's counts is the evidence
 
 Documents on both ends of a link move at once, so half of the last pass's evidence is
 kept. η and ν are a logistic regression of the links against pairs drawn at random, five
-per link, in which the η_k are drawn to a common value: free coefficients grow with the
-agreement that they cause, and all documents end in one topic.
-
-What predicts is the same regression of ``√(θ_dk θ_ek)``. One end is made of words
-alone, as new documents are. The other, a document of the fit, is the mean of its words'
-and its fitted mixture, and then half that, half the mean of the documents that it is
-linked to (``link_topics_``). On the corpora on which this was chosen, roots and
-neighbours each ranked held-out citations better than products of shares did. A link
-that the regression learns from is left out of its own end's neighbours.
+per link, in which the η_k are drawn to a common value: free coefficients would grow
+with the agreement that they cause, until all documents are in one topic. Predictions
+come from the same regression on ``√(θ_dk θ_ek)``. One end is made of words alone, as
+new documents are. The other, a document of the fit, is the mean of its words' and its
+fitted mixture, and then half that, half the mean of the documents that it is linked to
+(``link_topics_``). On the corpora on which this was chosen, roots and neighbours each
+ranked held-out citations better than products of shares did. A link that the regression
+learns from is left out of its own end's neighbours.
 """
 
 from __future__ import annotations
@@ -98,13 +97,13 @@ class Links(DeclaredParameters, Side):
     ridge : float, default=10.0
         Penalty on the squared differences of the coefficients from their mean.
     held_out : float, default=0.0
-        Share of the documents whose links the fit does not look at, for
+        Share of the documents whose links are hidden from the fit, for
         `held_out_ranks_`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_topics,)
-        η: how much a topic that two documents share makes a link likely.
+        η: how much a topic that two documents share raises the chance of a link.
     link_topics_ : ndarray of shape (n_documents, n_topics)
         Mixtures of the training documents as ends of links.
     std_errors_ : ndarray of shape (n_topics,)
@@ -118,7 +117,7 @@ class Links(DeclaredParameters, Side):
     n_links_ : int
         Links of the fit, without repeats and links of a document to itself.
     held_out_ranks_ : ndarray
-        Of each held-out link, the share of 200 random documents that seem more likely
+        For each held-out link, the share of 200 random documents that seem more likely
         to be linked, from the words of one end alone; 0.5 is guessing.
     held_out_score_ : float
         One minus their mean.
@@ -266,7 +265,7 @@ class Links(DeclaredParameters, Side):
         sums, degrees = data.graph @ own, data.graph.sum(axis=1)
         known = _with_neighbors(own, sums, degrees)
         self.link_topics_ = known.astype(doc_topics.dtype)
-        # The other end without the link in question.
+        # The other end of the link, without this link.
         sums, degrees = (
             sums[ends] - weights[:, None] * own[rows],
             degrees[ends] - weights,
@@ -330,9 +329,9 @@ class Links(DeclaredParameters, Side):
     ) -> tuple[NDArray[np.int64], Matrix]:
         """Return the documents of the fit that are most likely linked to others.
 
-        Inverted lists of topics bound the scores, so that most pairs are never looked
-        at. Shares below 1 % and topics with negative coefficients do not count in the
-        search; the probabilities of what is found are exact.
+        Inverted lists of topics bound the scores, so that most pairs are never
+        compared. Shares below 1 % and topics with negative coefficients are ignored in
+        the search; the probabilities of the results are exact.
         """
         from topicfold.graph.inverted_lists import InvertedLists
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A number, a class or a count that is known of documents and predicted for others.
+"""A number, class or count, known for some documents and predicted for others.
 
 The response is a generalised linear model (``evidence.linear``) of a document's mean
 topic assignment z̄_d = N_d / n_d (Blei & McAuliffe 2007), with one coefficient η_k per
@@ -7,20 +7,19 @@ topic: rows of z̄ sum to one, so the coefficients hold the intercept as well. T
 objective gains ``w Σ_d log p(y_d | ηᵀz̄_d)``. Its derivative by a document's counts is
 the evidence ``δ_dk = Σ_c u_dc η_ck`` with ``u_d = (w / n_d) g_d``.
 
-Applied as it stands, a large w overshoots, because u depends on the z̄ that it changes.
-So u moves by the step that a bound of the curvature allows,
+With a large w this would overshoot, because u depends on the z̄ that it changes. So u
+moves by the step that a bound on the curvature allows,
 
     u ← u + (w g / n − u) / (1 + (w / n) h v),   v = Σ_c Var(η_c)
 
 which is Newton's step for tokens that have the mixture of their document; the variance
 is taken half way between that and even shares, so that a document that is all in one
-topic does not jump to another. Where it comes to rest, u = w g / n. The objective is
-not monotone: CVB0's is not, and evidence and topics move in turn.
-
-Words that all documents use would be drawn to the topics that predict, too, as their
-tokens count in z̄ like others. So z̄ may leave out `background` topics b: the others
-sum to one, n is the number of their tokens, and ``δ_db = Σ_c u_dc ηᵀ_c z̄_d``: a token
-more or less in b does not matter to the response.
+topic does not jump to another. At convergence, u = w g / n. The objective is not
+monotone: that of CVB0 is not, and evidence and topics are updated in turn. Words that
+all documents use would also be pulled into the predictive topics, because their tokens
+count in z̄ like others. So z̄ may leave out `background` topics b: the others sum to
+one, n is the number of their tokens, and ``δ_db = Σ_c u_dc ηᵀ_c z̄_d``: a token more or
+less in b does not matter to the response.
 """
 
 from __future__ import annotations
@@ -94,8 +93,8 @@ class Response(DeclaredParameters, Side):
     Data
     ----
     response : sequence of length n_documents
-        A response per document. NaN or None where it is not known, for classes also
-        -1 or "", for counts also -1: such documents take part in the topics.
+        A response per document. NaN or None where it is not known, for classes also -1
+        or "", for counts also -1. The topics still learn from such documents.
 
     Parameters
     ----------
@@ -104,16 +103,16 @@ class Response(DeclaredParameters, Side):
         whole number from 0 (Poisson regression).
     weight : float or None, default=None
         w, how many words a response is worth. None is the mean number of words of a
-        document; 0 is LDA; 1 is the original model, whose topics hardly notice the
-        response. Numbers count at their own scale: w is for variance one.
+        document; 0 is LDA; 1 is the original model, in which the response hardly
+        changes the topics. Numbers are scaled to variance one first.
     ridge : float, default=0.1
         Penalty on the squared coefficients that predict, around their mean.
     held_out : float, default=0.0
-        Share of the known responses that the fit does not look at, for
+        Share of the known responses that are hidden from the fit, for
         `held_out_score_`.
     background : sequence of int, default=()
-        Topics that responses are not to draw words to or from while topics are learned:
-        those of words that all documents use.
+        Topics that responses do not influence while topics are learned: those of words
+        that all documents use.
 
     Attributes
     ----------
@@ -128,15 +127,16 @@ class Response(DeclaredParameters, Side):
     name_ : str
         Name of the responses if they had one, as the column of a data frame has.
     noise_ : float
-        Standard deviation of numbers around their predictions: of the held-out ones if
-        there are any, else of those that the topics have seen, which is too small.
+        Standard deviation of numbers around their predictions: from the held-out
+        responses if there are any, otherwise from those that the topics have learned
+        from, which gives too small a value.
     weight_ : float
         w in use.
     held_out_score_ : float
         Share of the held-out responses' deviance that is explained from words alone
         (for numbers R²).
     held_out_deviances_ : ndarray
-        What is left of the deviance of each.
+        Remaining deviance of each.
 
     References
     ----------
@@ -276,9 +276,9 @@ class Response(DeclaredParameters, Side):
     def gather(
         self, counts: Array, data: ResponseData, context: Context
     ) -> tuple[Any, ...]:
-        """Return what a step of the coefficients needs: of the known responses."""
+        """Return the sums over known responses for a step of the coefficients."""
         known, coef = data.known, self._at
-        # The step of numbers leads to the end from anywhere.
+        # For numbers, one step reaches the optimum from any start.
         if coef is None and (context.iteration <= 1 or self.kind == "real"):
             coef = np.full((context.n_topics, data.targets.shape[1]), self._center)
         rows = self._assignments(counts, context)[known]
@@ -356,7 +356,7 @@ class Response(DeclaredParameters, Side):
     ) -> None:
         """Fit the coefficients that predict, on mixtures made of words alone.
 
-        The mixtures of the fit have seen the responses; those of new documents cannot.
+        The mixtures of the fit depend on the responses; those of new documents cannot.
         """
 
         def summed(function: Any, *options: Any) -> Any:
@@ -459,7 +459,7 @@ class Response(DeclaredParameters, Side):
         return self.score_of(self.predict_means(theta), response)
 
     def score_of(self, found: Matrix, response: Any) -> float:
-        """Return the score of what `predict_means` returned of documents."""
+        """Return the score of the results of `predict_means`."""
         if self.kind == "classes":
             return share_right(response, self.classes_[found.argmax(axis=1)])
         size = len(found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Words beside topics: a linear model of tf-idf that predicts the same response.
 
-Topics explain a response, but a few topics cannot tell all its words apart. A ridge
+Topics explain a response, but a few topics cannot distinguish all its words. A ridge
 regression (numbers) or logistic regression (classes) of tf-idf weights,
 ``log(1 + x_dw) idf_w`` with rows of length one, sees every word. Both predictions
 together are as good as the words' or better (benchmarks/results/sides_response.md).

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which documents are about what seed words say: self-training from them.
+"""Which documents are about the subjects of seed words: self-training from them.
 
 A document with seed words belongs at first to the topic with most of them, each counted
-once per document and weighted by its inverse document frequency. Naive Bayes learned
-from these documents rates all of them, and is learned again from what it says, a few
-times. The words of the whole corpus are one more class: a document that they explain
-better is about none of the seeds. One that is half explained by them counts √½ in its
-other classes: it may well be about them. In the end log-likelihoods are divided by the
-root of a document's length, as words are not independent. The classes are where seeded
-topics start, and their probabilities P_dk are evidence ``δ_dk = γ log max(P_dk, ε)`` on
-documents. Without it, topics without seeds take documents that seeds are meant for;
-theirs is the probability of the corpus, at least ½
-(benchmarks/results/sides_seeds.md).
+once per document and weighted by its inverse document frequency. Naive Bayes, learned
+from these documents, classifies all documents and is learned again from the result, a
+few times. The words of the whole corpus are one more class: a document that they
+explain better is about none of the seeds. A document that is half explained by them has
+the weight √½ in its other classes, because it may well be about them. In the end
+log-likelihoods are divided by the root of a document's length, as words are not
+independent. The classes are where seeded topics start, and their probabilities P_dk are
+evidence ``δ_dk = γ log max(P_dk, ε)`` on documents. Without it, topics without seeds
+take documents that seeds are meant for. For these topics the probability is that of the
+corpus, at least ½ (benchmarks/results/sides_seeds.md).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ STRENGTH, LEAST, LEAST_UNSEEDED = 0.6, 0.05, 0.5
 # Documents per topic with seeds below which self-training misleads; with more, a trial
 # of the model shows it.
 FEWEST_DOCUMENTS = 25
-# Rows that are looked at together.
+# Rows that are processed together.
 ROWS = 20_000
 
 
 class SelfTrained(NamedTuple):
-    """What naive Bayes makes of seed words."""
+    """The result of naive Bayes from seed words."""
 
     shares: Matrix  # P (D, n_seeded + 1), the corpus last
     topics: Matrix  # words of each class (n_seeded, V), rows sum to one
@@ -103,14 +103,14 @@ def _parts(counts: Any) -> Any:
 
 
 class SeedEvidence(Side):
-    """Evidence of seed words on documents; :class:`SeededLDA` sets what it says."""
+    """Evidence of seed words on documents; :class:`SeededLDA` sets its values."""
 
     hook = "evidence"
     known_later = False
     _shares: Matrix | None = None
 
     def check(self, data: Any, context: Context) -> Any:
-        """Return what self-training says, None if it says nothing."""
+        """Return the result of self-training, None if there is none."""
         return self._shares
 
     def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of documents, which are numbers, dates or their text: topics have a time."""
+"""Times of documents (numbers, dates, or dates as strings): topics have a time."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def as_numbers(times: NDArray[Any]) -> Vector:
 class TimeStamps(DeclaredParameters, Side):
     """Topics have a time: ``δ_dk = λ log Beta(t_d; a_k, b_k)``, topics over time.
 
-    A document's time speaks for the topics of that time, as much as `weight` of its
-    tokens; moments of the Betas are weighted by N_dk.
+    A document's time is evidence for the topics of that time, with the `weight` of that
+    many tokens; moments of the Betas are weighted by N_dk.
 
     Data
     ----
@@ -84,7 +84,7 @@ class TimeStamps(DeclaredParameters, Side):
     Parameters
     ----------
     weight : float, default=0.2
-        λ: what a document's time says, as a share of what one token says.
+        λ: the weight of a document's time, as a share of the weight of one token.
 
     Attributes
     ----------

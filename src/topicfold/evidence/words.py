@@ -16,7 +16,7 @@ from topicfold.engine.protocol import ranges_of
 Matrix = NDArray[np.float64]
 # Numbers of a sketch of words.
 SKETCH = 512
-# Documents whose words are looked at together.
+# Documents whose words are processed together.
 ROWS_AT_ONCE = 4096
 
 
@@ -25,15 +25,6 @@ def word_weights(X: Any, idf: Matrix) -> sparse.csr_matrix:
     rows = sparse.csr_matrix(X, dtype=np.float64, copy=True)
     rows.data = np.log1p(rows.data) * idf[rows.indices]
     return normalize(rows)
-
-
-def weighted(counts: Any, idf: Matrix) -> sparse.csr_matrix:
-    """Return rows of tf-idf of length one, tf = 1 + log of the count."""
-    rows = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
-    rows.eliminate_zeros()
-    rows.data = np.maximum(1.0 + np.log(rows.data), 0.0)
-    rows = sparse.csr_matrix(rows @ sparse.diags_array(idf))
-    return sparse.csr_matrix(normalize(rows).astype(np.float32))
 
 
 def word_sketches(

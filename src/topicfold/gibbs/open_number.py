@@ -36,7 +36,7 @@ CLOSED_SWEEPS = 10
 MERGE_EVERY, MERGE_TURNS = 10, 2
 # Sweeps before the first tiny topics are folded into the others.
 FOLD_AFTER = 50
-# What a chain has of topics that come and go is smaller.
+# Topics of a chain that come and go are smaller.
 FEWEST_TOKENS, SMALL_SHARE = 100, 0.02
 
 

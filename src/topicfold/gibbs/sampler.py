@@ -245,7 +245,7 @@ class CollapsedGibbs:
     def _learn_eta(self) -> None:
         tokens = self.tokens
         ptr, length, _, list_counts = self.lists
-        # Of the lists, only their beginnings are in use.
+        # Only the beginnings of the lists are in use.
         inside = np.arange(len(list_counts)) - np.repeat(ptr[:-1], np.diff(ptr))
         used = list_counts[inside < np.repeat(length, np.diff(ptr))]
         largest = int(tokens.word_counts[0]) + 1 if tokens.n_terms else 1

@@ -30,8 +30,8 @@ from topicfold.core.jit import inline, kernel, lean_kernel
 from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import document_mass, draw_topic, stream_key, uniform
 
-# A word's row is asked for so many tokens ahead.
-# Sweeps over a document that starts from given topics.
+# A word's row is prefetched this many tokens ahead. Sweeps over a document that starts
+# from given topics.
 START_SWEEPS = 3
 AHEAD = 3
 

@@ -29,7 +29,7 @@ from topicfold.core.typing import Array
 
 # Steps of the fixed point inside an entry; updates of a document.
 ENTRY_STEPS, DOCUMENT_UPDATES = 4, 20
-# Strengths that are looked at.
+# Strengths that are tried.
 WEAKEST, STRONGEST = 1.0, 1e5
 
 

@@ -339,7 +339,7 @@ def climb(
             rate[w] = np.divide(u[w], x[w])
         likelihood_gradient(block, rate, scores)
         top, gap = best_direction(scores, weights, promoting, out_theta)
-        # No step can win more than the gap.
+        # No step can gain more than the gap.
         if iteration >= max_iter or not gap > tol * abs(value):
             break
         bad = -1

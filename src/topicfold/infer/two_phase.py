@@ -263,7 +263,7 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     shares = (counts + SMOOTHING * prior) / (totals + SMOOTHING)
     ratio = np.where(shares > 0, shares, 1.0) / np.where(prior > 0, prior, 1.0)
     divergence = (shares * np.log(ratio)).sum(axis=1)
-    # What rounding leaves of nothing must not be scaled up.
+    # Rounding errors of a zero must not be scaled up.
     told = (totals.ravel() > 0) & (divergence > NOISE)
     weights: Float64 = np.sqrt(np.where(told, divergence, 0.0))
     spread = float(np.log1p(X.data) @ weights[X.indices])

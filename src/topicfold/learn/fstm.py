@@ -147,7 +147,7 @@ def topic_counts(X: Any, theta: Any) -> Array:
     Time is one addition for each word of a document and each of its topics.
     """
     X, theta = sparse.csr_array(X), sparse.csr_array(theta)
-    # Sums over documents are long: they are made in float64.
+    # Sums over many documents are computed in float64.
     sums = np.zeros((X.shape[1], theta.shape[1]))
     add_topic_counts(
         X.indptr, X.indices, X.data, theta.indptr, theta.indices, theta.data, sums

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Agreement: of clusters with classes, of two runs, of a map with the mixtures."""
+"""Agreement of clusters with classes, of two runs, and of a map with the mixtures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from topicfold.metrics.words import checked_array, checked_rows
 def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """AC: share of documents in the right cluster, under the best naming of clusters.
 
-    Each cluster is given at most one class, so that as many documents as possible are
-    right (Hungarian). More clusters than classes leave some unnamed: their documents
-    count as wrong.
+    Each cluster is assigned to at most one class, so that as many documents as possible
+    are correct (Hungarian algorithm). If there are more clusters than classes,
+    documents in clusters without a class count as wrong.
 
     Range: above 0 to 1. Direction: higher is better. A single cluster reaches the share
     of the largest class.
@@ -52,8 +52,7 @@ def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
 def clustering_nmi(labels: ArrayLike, clusters: ArrayLike) -> float:
     """Mutual information of classes and clusters, over the larger entropy.
 
-    Two partitions of one part each are the same: 1. If only one of them has a single
-    part, it says nothing about the other: 0.
+    If both partitions have only one part, the value is 1; if one of them has, it is 0.
 
     Range: 0 (independent) to 1 (the same). Direction: higher is better.
 
@@ -86,8 +85,7 @@ def match_topics(first: ArrayLike, second: ArrayLike) -> TopicMatch:
     """Match the topics of two runs, each with at most one of the other.
 
     The similarity of two topics is the probability they share, ``Σ_w min(φ_kw, φ'_jw)``
-    (one minus the total variation distance); the matching with the largest sum is
-    taken.
+    (one minus the total variation distance); the matching with the largest sum is used.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do people understand the topics? Questions in which one choice does not belong."""
+"""Do people understand the topics? Questions with one choice that does not belong."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class IntrusionItem:
     subject : int
         The topic, or the row of the document.
     choices, choice_ids, weights : tuple
-        What is shown, in random order: the words, their columns and p(w|k), or the
-        topics' names, their numbers and θ_dk.
+        The choices in random order: words with their columns and p(w|k), or topics'
+        names with their numbers and θ_dk.
     answer : int
         Place of the intruder among the choices.
     """
@@ -65,8 +65,8 @@ class IntrusionScore:
     by_subject : dict of int to float
         Precision for each topic (or document).
     log_odds : float
-        Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 if all are
-        right, lower if topics of large weight were taken for the intruder; NaN for
+        Mean of ``log θ_intruder - log θ_chosen`` of topic questions: 0 if all answers
+        are right, lower if topics of large weight were chosen as the intruder; NaN for
         words.
     """
 
@@ -147,8 +147,8 @@ def topic_intrusion(
 ) -> list[IntrusionItem]:
     """Make topic intrusion questions: topics of a document, and one it does not have.
 
-    Topics are shown by their names, or by their first words. The intruder is drawn
-    from the half of the topics that the document has least of.
+    Topics are shown by their names, or by their first words. The intruder is drawn from
+    the half of the topics with the smallest shares in the document.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def score_intrusion(
     items : sequence of IntrusionItem
         The questions, all of one kind.
     answers : sequence of int or None
-        Place of the choice that was taken for the intruder; None: not answered.
+        Place of the choice that was named as the intruder; None: not answered.
 
     Examples
     --------

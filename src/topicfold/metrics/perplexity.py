@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Held-out words: perplexity by document completion, likelihood left to right.
+"""Perplexity by document completion, left-to-right likelihood, and residuals.
 
-And whether the topics leave something unexplained: the dispersion of residuals.
+The dispersion of the residuals shows whether topics leave something unexplained.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ def completion_perplexity(
 
     The convention is document completion: θ is folded in on the observed half of each
     test document (see `topicfold.corpus.complete_split`), the other half is scored
-    here; the mean is over tokens, not documents, and the logarithm natural. Mixing in
-    a background keeps the score finite where a model gives a word no probability at
-    all, at the same price for every model; with ``smoothing=0`` such a word makes it
-    infinite.
+    here; the mean is over tokens, not documents, and the logarithm natural. Mixing in a
+    background keeps the score finite if a model gives a word no probability at all, at
+    the same cost for every model; with ``smoothing=0`` such a word makes it infinite.
 
     Range: 1 to infinity; |V| for the uniform model. Direction: lower is better. Only
     scores with the same held-out tokens, vocabulary, background and smoothing can be
@@ -54,18 +53,18 @@ def completion_perplexity(
     topics : array of shape (n_topics, n_terms)
         Word distributions of the topics; rows sum to 1.
     held_out : sparse matrix of shape (n_documents, n_terms)
-        The tokens to score. Empty rows count nothing.
+        The tokens to score. Empty rows are ignored.
     background : array of shape (n_terms,), optional
-        Word distribution to mix in, best `unigram` of the training counts. Required
-        unless smoothing is 0.
+        Word distribution to mix in, preferably `unigram` of the training counts.
+        Required unless smoothing is 0.
     smoothing : float, default=0.01
         Weight of the background, in [0, 1].
     observed : sparse matrix of shape (n_documents, n_terms), optional
         The tokens that were seen; `cache` needs them.
     cache : float, default=0.0
-        λ, weight of the words that the document was seen to have:
+        λ, weight of the observed words of the document:
         ``(1 - λ) Σ_k θ_dk φ_kw + λ n_dw / n_d`` in place of ``Σ_k θ_dk φ_kw``. A word
-        that occurred is likely to occur again, more so than topics say. See
+        that occurred is more likely to occur again than the topics predict. See
         `cache_weight`.
 
     References
@@ -154,8 +153,8 @@ def cache_weight(theta: ArrayLike, topics: ArrayLike, observed: Any) -> float:
     """Weight λ of a document's own words, from the tokens that were seen.
 
     Maximises ``Σ log[(1 - λ) Σ_k θ_dk φ_kw + λ (n_dw - 1) / (n_d - 1)]`` over the
-    tokens that were seen, each left out of the share of its word. By EM; nothing of
-    the held-out tokens is used.
+    observed tokens, each left out of the share of its own word, by EM. The held-out
+    tokens are not used.
 
     Range: 0 to 1.
 
@@ -198,7 +197,7 @@ def unigram(X: Any, *, pseudocount: float = 1.0) -> NDArray[np.float64]:
     X : sparse matrix of shape (n_documents, n_terms)
         Counts, in general of the training documents.
     pseudocount : float, default=1.0
-        Added to every word; with more than 0 no word is impossible.
+        Added to every word; if it is above 0, no word is impossible.
 
     Examples
     --------
@@ -230,10 +229,10 @@ def left_to_right_log_likelihood(
     ``log P(w_d | φ, α) = Σ_n log P(w_n | w_<n, φ, α)`` (natural logarithm), each term
     the mean over particles of ``Σ_k P(w_n, z_n = k | z_<n)``, the topics z_<n of the
     tokens before n drawn again by Gibbs sampling for every n. Unlike document
-    completion it scores whole documents and is a likelihood: sums over all documents of
-    a length give one, but for the noise of sampling, which shrinks with `n_particles`,
-    and a small bias, which shrinks with `n_sweeps`. The order of a document's tokens
-    does not matter for the likelihood; it is drawn at random.
+    completion it scores whole documents and is a likelihood: the probabilities of all
+    documents of a length sum to one, except for sampling noise, which shrinks with
+    `n_particles`, and a small bias, which shrinks with `n_sweeps`. The order of a
+    document's tokens does not matter for the likelihood; it is drawn at random.
 
     Range: minus infinity (a word that no topic has) to 0; 0 for an empty document.
     Direction: higher is better. Perplexity is ``exp(-sum / tokens)``.
@@ -324,14 +323,14 @@ _CELLS = 4_000_000  # at a time
 
 
 class Residuals(NamedTuple):
-    """How far counts are from what topics expect.
+    """How far counts are from the expectations under the topics.
 
     Attributes
     ----------
     dispersion : float
-        Mean squared residual, 1 if the topics explain all but chance.
+        Mean squared residual; 1 if the topics explain everything but chance.
     p : float
-        Of a dispersion so large by chance.
+        Probability of a dispersion this large by chance.
     degrees_of_freedom : float
         Cells less parameters.
     """
@@ -346,10 +345,11 @@ def residual_dispersion(
 ) -> Residuals:
     """Dispersion of the counts around what mixtures and topics expect.
 
-    With ``q_dw = Σ_k θ_dk φ_kw`` the squares ``(x_dw − n_d q_dw)² / (n_d q_dw (1 −
-    q_dw))`` of a multinomial have the mean 1. More says that a document repeats words
-    or has subjects that no topic has; R's stm calls it `checkResiduals`. Natural texts
-    repeat words and are always above 1: compare it between numbers of topics.
+    With ``q_dw = Σ_k θ_dk φ_kw`` the squares
+    ``(x_dw − n_d q_dw)² / (n_d q_dw (1 − q_dw))`` of a multinomial have the mean 1. A
+    larger value means that documents repeat words or have subjects without a topic; R's
+    stm calls this `checkResiduals`. In natural texts words are repeated, so the value
+    is always above 1: compare it between numbers of topics.
 
     Range: above 0. Direction: nearer to 1 is better.
 

@@ -83,13 +83,14 @@ def topic_diversity(topics: ArrayLike, n_words: int = 25) -> float:
 
 
 def topic_exclusivity(topics: ArrayLike, *, n_words: int = 10) -> NDArray[np.float64]:
-    """Share of its top words' weight that each topic has for itself.
+    """Exclusivity of every topic: how much its top words belong to it alone.
 
     The mean over the top words w of topic k of ``φ_kw / Σ_j φ_jw``. A topic without
     words of positive weight gets NaN.
 
     Range: above 0 to 1, 1 / n_topics where all topics are the same. Direction: higher
-    is better; read it beside coherence, since topics of rare words are exclusive.
+    is better; read it together with coherence, because topics of rare words are
+    exclusive.
 
     Parameters
     ----------
@@ -157,8 +158,8 @@ def word_scores(topics: ArrayLike) -> NDArray[np.float64]:
     """Score of every word in every topic, ``φ_kw (log φ_kw − mean_j log φ_jw)``.
 
     The "score" of R's stm and lda: frequent in the topic, and more so than elsewhere.
-    Direction: higher says more about the topic; 0 is as frequent as in the others. The
-    top words by it are ``top_words(word_scores(topics), vocabulary)``.
+    Direction: higher is more typical of the topic; 0 is as frequent as in the others.
+    The top words by it are ``top_words(word_scores(topics), vocabulary)``.
 
     Parameters
     ----------
@@ -180,8 +181,8 @@ def contrasting_words(
 ) -> tuple[list[str], list[str]]:
     """List the words by which two topics differ most, those of each first.
 
-    Of two topics, or of one topic as two groups word it ("perspectives" of R's stm), by
-    the difference of the words' shares.
+    For two topics, or for one topic in the words of two groups ("perspectives" of R's
+    stm), by the difference of the words' shares.
 
     Parameters
     ----------
@@ -382,7 +383,7 @@ def cv_coherence(
     n_words: int = 10,
     window: int = 110,
 ) -> NDArray[np.float64]:
-    """Coherence C_V of every topic: do its top words have the same company?
+    """Coherence C_V of every topic: do its top words occur with the same words?
 
     Each top word has a vector, its NPMI with every top word of the topic (itself
     included) in windows that slide over the documents. The score is the mean cosine of

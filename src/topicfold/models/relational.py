@@ -19,7 +19,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.evidence.link_words import LinkRule
 from topicfold.evidence.links import Links, read_links
-from topicfold.evidence.words import weighted
+from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
@@ -154,7 +154,7 @@ class RelationalLDA(SidedLDA):
     def _learn_words(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         """Learn how words beside topics say which documents are linked."""
         self.word_idf_ = smooth_idf(counts)
-        self.link_words_ = weighted(counts, self.word_idf_)
+        self.link_words_ = self._word_rows(counts)
         later = {side.keyword for side in self.sides_ if side.known_later}
         known = {name: own for name, own in side_data.items() if name in later}
         with already_warned():
@@ -178,7 +178,10 @@ class RelationalLDA(SidedLDA):
             return self.link_words_
         with already_warned():
             counts = self._counts(X, allow_empty=True)
-        return weighted(counts, self.word_idf_)
+        return self._word_rows(counts)
+
+    def _word_rows(self, counts: Any) -> Any:
+        return word_weights(counts, self.word_idf_).astype(np.float32)
 
     def _forget_sides(self) -> None:
         """Leave out the words of the documents that have links."""

@@ -250,12 +250,23 @@ class SideRows:
         """Let what is known of topics follow those that were merged and split."""
         for side, data in self._pairs():
             side.follow(moves, data)
+        if self.own is None:
+            return
+        found = self.now.one("prior")
+        if found is not None and not self.now.of("evidence"):
+            self._remake(found)
+            return
+        scale, floor = self.own.scale, self.own.floor
+        if scale is not None:
+            scale = self._map(_moved_values, (scale,), (moves,))
+        floor = self._map(_moved_shares, (floor,), (moves,))
+        self.own = OwnShare(scale, floor)
+
+    def _remake(self, found: tuple[Side, Any] | None) -> None:
+        """Make the rows of a prior anew, with the same bits in a fit that goes on."""
         if self.own is not None:
-            scale, floor = self.own.scale, self.own.floor
-            if scale is not None:
-                scale = self._map(_moved_values, (scale,), (moves,))
-            floor = self._map(_moved_shares, (floor,), (moves,))
-            self.own = OwnShare(scale, floor)
+            self.own = self._own_rows(self.own.floor, None)
+            self._prior_made_of = [] if found is None else self._made_of(*found)
 
     def contradiction(self, step: ThetaStep, wanted: Any, found: Any) -> str:
         """Say why a step was refused, unless it was as small as at an optimum."""
@@ -359,10 +370,8 @@ class SideRows:
             pack = self.engine.pack_documents
             scale, floor = pack(state["evidence_scale"]), pack(state["evidence_floor"])
             self.own = OwnShare(scale, floor)
-        elif self.own is not None:
-            self.own = self._own_rows(self.own.floor, None)
-            found = self.now.one("prior")
-            self._prior_made_of = [] if found is None else self._made_of(*found)
+        else:
+            self._remake(self.now.one("prior"))
 
     def _evidence_rows(self) -> tuple[Array, Array]:
         """Return e and α e of all documents; zeros before the first pass."""

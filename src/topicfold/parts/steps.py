@@ -744,7 +744,7 @@ def moved_shares(rows: Rows, moves: Sequence[Move]) -> Rows:
 
 
 def moved_values(rows: Rows, moves: Sequence[Move]) -> Rows:
-    """Return what is said of topics, the last axis, after moves."""
+    """Return values of topics, the last axis, after merges and splits."""
     rows = rows.copy()
     for _, b, c, _ in moves:
         rows[..., b] = rows[..., c]

@@ -95,7 +95,7 @@ _MEANINGS = {
 
 
 def _coefficients(side: Any, name: str) -> SideTable:
-    """Return the table of what topics say of a response or of links.
+    """Return the table of effects of topics on a response or on links.
 
     Without intervals: the topics have seen the response, so standard errors would make
     intervals that are too narrow.

@@ -30,7 +30,7 @@ from topicfold.parts.steps import Context
 
 
 class OtherCounts(DeclaredParameters, Side):
-    """A second matrix of counts of the same documents, with topics of its own.
+    """A second matrix of counts of the same documents, with its own topics.
 
     Adds ``τ Σ_dw x_dw log Σ_k θ_dk φ'_kw`` to the objective: the documents' mixtures
     are those of X, the topics φ' have other columns. Polylingual topics (Mimno 2009),

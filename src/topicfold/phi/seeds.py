@@ -42,8 +42,8 @@ class Seeds(DeclaredParameters, Side):
     """Words that say what topics should be about, and words they must not have.
 
     Topics with seeds come first, in the order given; the others are found as in any
-    LDA. Beside :class:`Labels`, seeds are those of the label that has their name. A
-    seed word may belong to several topics, and stays free to appear in others.
+    LDA. With :class:`Labels`, the names of the seeds must be labels, whose topics they
+    describe. A seed word may be given to several topics, and may also appear in others.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Seeds(DeclaredParameters, Side):
 
     @property
     def init(self) -> str | None:  # type: ignore[override]
-        """Not clusters: topics without seeds would take what seeded ones are for."""
+        """No clusters: topics without seeds would take the subjects of seeded ones."""
         return "neighbors" if self.seeds else None
 
     def check(self, data: Any, context: Context) -> None:
@@ -147,7 +147,7 @@ class Seeds(DeclaredParameters, Side):
                 )
 
     def n_topics(self, data: Any, context: Context) -> int:
-        """Return what was asked for, or some more than there are seeds."""
+        """Return the requested number, or a few more than topics with seeds."""
         needed = len(self.seed_words_)
         if context.topic_names:
             self._join(list(context.topic_names))
@@ -180,7 +180,7 @@ class Seeds(DeclaredParameters, Side):
     def start(self, topics: Array, context: Context) -> Array:
         """Seeded topics start from the corpus and their seeds, others near the corpus.
 
-        A seed counts by the root of its frequency, so that a rare one has a say.
+        A seed is weighted by the root of its frequency, so that rare seeds matter.
         """
         if not self.seed_words_:
             return topics
@@ -215,9 +215,9 @@ class Seeds(DeclaredParameters, Side):
         }
 
     def finish(self, context: Context) -> None:
-        """Say which topics have lost their seeds: the corpus at large has more of them.
+        """Warn of topics in which their seeds are rarer than in the whole corpus.
 
-        Where all topics have seeds, what else documents are about has to go to one of
+        If all topics have seeds, the other subjects of documents must go to one of
         them.
         """
         if not self.seed_words_ or context.word_totals is None:
@@ -354,7 +354,7 @@ class _Finder:
         return str(column) if self.words is None else self.words[column]
 
     def warn(self) -> None:
-        """Say which words are not in X, with those that look like them."""
+        """Warn of words that are not in X, and name similar ones."""
         if not self.missing:
             return
         told = []

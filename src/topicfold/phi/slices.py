@@ -2,8 +2,8 @@
 """Topics by slice: the words of a topic depend on a document's time or group.
 
 A document of slice t sees the columns (t, w) of a wider matrix, of which only pairs
-that occur are made, so that its non-zeros are those of X. Slices are tied by what they
-share of their counts, and all of them to the common topic:
+that occur are made, so that its non-zeros are those of X. Slices are tied to each other
+by the counts that they share, and to the common topic:
 
     φ_kw ∝ Σ_t N_twk + η,   φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw
 
@@ -133,7 +133,7 @@ class Slices:
 
 
 class GroupedPhi(Slices, PhiStep):
-    """Topics by group of documents, drawn to the common topic: content covariates.
+    """Topics by group of documents, pulled towards the common topic (content).
 
     ``φ_gkw ∝ N_gwk + η + κ φ_kw``. Works on the wider matrix of `widen`.
 

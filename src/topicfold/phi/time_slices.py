@@ -2,8 +2,8 @@
 """Topics by slice of time.
 
 Times become slices: one for each value if there are few, else intervals of equal
-length. What happens to the words of topics is read off a fit without time: slices
-never have topics of different subjects, and next to LDA they cost one pass.
+length. How the words of topics change is estimated from a fit without time. So slices
+never have topics of different subjects, and they cost one pass more than LDA.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class TimeSlices(Slices, DeclaredParameters, Side):
     Parameters
     ----------
     decay : float, default=0.8
-        ρ: share of a slice's counts that the next one takes over; 0 is none, 1 all:
-        then topics do not change.
+        ρ: share of a slice's counts that the next one takes over; 0 is none. With 1,
+        all, topics do not change.
     strength : float, default=10000.0
         κ, in tokens: how strongly slices are pulled towards the common topic.
     n_slices : int or None, default=None

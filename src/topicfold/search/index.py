@@ -67,16 +67,17 @@ class TopicIndex:
         model saw in `fit`.
     text : mapping or None, default=None
         Options of :func:`topicfold.corpus.vectorize` that made the model's counts; of
-        these stop_words, ngram_range, stem and tokens say how queries are cut.
+        these, stop_words, ngram_range, stem and tokens determine how queries are split.
     measure : {"cosine", "inner", "hellinger", "kl"} or None, default=None
         Similarity of a query q and a document d, larger is nearer: the cosine, q·d,
         ``Σ √(q_k d_k)`` or ``-KL(q ‖ d)``. The last two are for mixtures. None is
         "cosine" for LSI and "hellinger" for the others.
     lexical : {"bm25", "tfidf"} or None, default=None
-        Scores by words that `query` can mix in; keeps the counts of all documents.
+        Scores by words that `query` can mix in; the index then keeps the counts of all
+        documents.
     encoder : object, function or None, default=None
-        What makes vectors of texts, by ``encode(texts)``, for a model that was fitted
-        with embeddings; without, queries are compared by their words.
+        An encoder of texts, with ``encode(texts)``, for a model that was fitted with
+        embeddings; without it, queries are compared by their words.
     n_jobs : int or None, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
 
@@ -155,17 +156,17 @@ class TopicIndex:
         X : {array-like, sparse matrix} of shape (n_documents, n_terms), optional
             Counts, in the columns of the model. They are transformed by the model.
         vectors : array-like of shape (n_documents, n_components), optional
-            Instead of X: what ``model.transform`` gave, or ``model.doc_topics_``.
+            Instead of X: the result of ``model.transform``, or ``model.doc_topics_``.
             Together with X: these vectors, and X for the scores by words.
         ids : sequence of str, optional
             Names of the documents, all different; default: their rows in the index.
         texts : sequence of str, optional
             Texts of the documents, kept for words of queries that the model does not
-            know: too frequent or too rare ones were left out of its counts.
+            have because they were too frequent or too rare.
         embeddings : array-like of shape (n_documents, n_dimensions), optional
-            Vectors of the documents, for a model that was fitted with them. Where all
-            documents have some and there is an encoder, texts are searched by topics
-            and vectors, half each.
+            Vectors of the documents, for a model that was fitted with them. If all
+            documents have vectors and there is an encoder, texts are searched by topics
+            and vectors, with half the weight each.
         """
         if X is None and vectors is None:
             raise DataError("there is nothing to add. Give X, or vectors=.")
@@ -584,7 +585,7 @@ class TopicIndex:
 
 
 class DocumentStore:
-    """Documents of an index; adding costs time in proportion to what is added."""
+    """Documents of an index; the time to add some is proportional to their number."""
 
     def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
         self.n_components = n_components

@@ -197,6 +197,7 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 def label_texts(y: Any, n_documents: int) -> list[str]:
     """Return labels as strings, "" where unknown."""
+    _one_column(y, "by_class")
     values = np.asarray(without_mask(y), dtype=object).ravel().tolist()
     if len(values) != n_documents:
         raise DataError(
@@ -208,6 +209,13 @@ def label_texts(y: Any, n_documents: int) -> list[str]:
     return ["" if is_unknown(value, (-1, "")) else _whole(value) for value in values]
 
 
+def _one_column(values: Any, method: str) -> None:
+    if hasattr(values, "columns"):
+        raise DataError(
+            f"a data frame has several columns. Give one: {method}(frame['column'])."
+        )
+
+
 def _whole(label: Any) -> str:
     """Return a label as text: 1 of 1.0, which pandas makes of 1 beside a gap."""
     fraction = not isinstance(label, float | np.floating) or label % 1
@@ -216,6 +224,7 @@ def _whole(label: Any) -> str:
 
 def time_texts(times: Any, n_documents: int) -> list[str]:
     """Return times as texts, "" where unknown."""
+    _one_column(times, "over_time")
     texts = ["" if value is None else str(value).strip() for value in times]
     if len(texts) != n_documents:
         raise DataError(

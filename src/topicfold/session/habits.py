@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,7 +118,8 @@ def answer_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in given.items():
         if name not in _SAME:
-            hint = _PARAMETERS.get(name)
+            near = difflib.get_close_matches(name, _SAME, n=1)
+            hint = _PARAMETERS.get(name) or (_SAME[near[0]] if near else None)
             advice = "See help(topicfold.Topics)." if hint is None else f"It is {hint}."
             raise TypeError(f"Topics has no parameter {name!r}. {advice}")
         found[_SAME[name]] = value

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,6 +70,15 @@ def names_by(data: TopicData, how: Any, text: Any = None) -> dict[int, str]:
 
 
 def _asked(data: TopicData, ask: Ask) -> dict[int, str]:
+    try:
+        inspect.signature(ask).bind([], [])
+    except TypeError as error:
+        raise DataError(
+            f"the function that names topics is called with words and documents: "
+            f"{error}. Give a function of (words, documents)."
+        ) from error
+    except ValueError:  # of a function in C nothing is known
+        pass
     names = {}
     for place, words in enumerate(data.top_terms(10, NAME_RELEVANCE)):
         texts: list[str] = []

@@ -467,7 +467,7 @@ class Topics(TransformerMixin, BaseEstimator):
         if times is not None:
             texts = time_texts(times, n_documents)
             self._keep(dataclasses.replace(self._saved(), times=texts))
-        return time_table(self.data_)
+        return time_table(self.data_, self._saved().times)
 
     def by_class(self, labels: Any = None) -> Table:
         """Return the mean mixture of the documents of every class.

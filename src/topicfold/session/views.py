@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table, load_pandas
+from topicfold.core.times import unreadable
 from topicfold.exceptions import DataError
 from topicfold.metrics import match_topics
 from topicfold.models.base import embeddings_of
@@ -130,9 +131,17 @@ def main_topic_table(data: TopicData, least: float) -> Table:
     return table
 
 
-def time_table(data: TopicData) -> Table:
-    """Return the share of every topic in every period."""
+def time_table(data: TopicData, times: Sequence[str] | None = None) -> Table:
+    """Return the share of every topic in every period.
+
+    `times` are those of the documents as they were given.
+    """
     periods = find_periods(data)
+    if data.times is None and any(times or ()):
+        raise DataError(
+            f"the times (such as {unreadable(times or ())[:80]!r}) are not all numbers "
+            "or all dates. Write dates like 2001-05-03."
+        )
     if periods is None:
         raise DataError(
             "the documents have no times, or all have the same. Give times as "

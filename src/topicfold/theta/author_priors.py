@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who wrote a document says what to expect of it; its mixture is its own.
+"""A document's authors determine its prior, and the document has its own mixture.
 
-The author-topic model makes all documents of an author alike. Real ones are not: with
-mixtures of their own around those of their authors, what authors have in common is
-known better, and new documents of known authors are predicted better
+In the author-topic model all documents of an author are alike. Real ones are not: with
+their own mixtures around those of their authors, the mixtures of authors are learned
+better, and new documents of known authors are predicted better
 (benchmarks/results/sides_authors.md). Here
 
     θ_d ~ Dirichlet(c Σ_a M_da θ_a),   θ_a ∝ s m + Σ_d r_da ∘ θ_d
 
 with c = Σ_k α_k of the model and m the mean of all documents; short documents count
-less, ``n_d / (n_d + c)``. Either a document counts in full with each author, r = 1, or
-its topics are divided among them, ``r_dak = M_da θ_ak / Σ_b M_db θ_bk``: the former is
+less, ``n_d / (n_d + c)``. Either a document counts fully for each author, r = 1, or its
+topics are divided among them, ``r_dak = M_da θ_ak / Σ_b M_db θ_bk``: the former is
 right if authors write together because they write about the same. The prior of a
-document is made of its authors' other documents, without itself. How well each fifth of
-the documents is predicted from the others, ``Σ_d Σ_k θ_dk log Σ_a M_da θ_ak``, decides
-on r and on s, how many documents the mean of all is worth.
+document is computed from its authors' other documents, without itself. How well each
+fifth of the documents is predicted from the others, ``Σ_d Σ_k θ_dk log Σ_a M_da θ_ak``,
+decides on r and on s, the weight of the mean of all in documents.
 """
 
 from __future__ import annotations
@@ -49,17 +49,12 @@ DIVISIONS = 5
 
 
 class AuthorPriors(Authors):
-    """Authors say what to expect of a document, which has a mixture of its own.
+    """Authors determine the prior of a document, which has its own mixture.
 
     A document's prior is around the mean of its authors' mixtures, and an author's
-    mixture is the mean of his documents', drawn to that of all documents as far as his
-    other documents say; see the module. Any entities will do: tags, places, pairs of a
-    sender and a recipient.
-
-    Data
-    ----
-    authors : sequence of (str, sequence of str or None), or sparse matrix (D, E)
-        As in :class:`Authors`. A document without authors has the prior of all.
+    mixture is the mean of the author's documents, shrunk towards that of all documents;
+    how much is learned, see the module. :class:`Authors`. A document without authors
+    has the prior of all.
 
     Parameters
     ----------
@@ -239,7 +234,7 @@ class AuthorPriors(Authors):
         return self.concentration_ * np.maximum(self.expected(data), 1e-6)
 
     def expected(self, data: Any) -> Matrix:
-        """Return the mean mixture of each document's authors; that of all without."""
+        """Return the mean mixture of each document's authors, or of all documents."""
         mixtures = np.vstack([self.entity_topics_, self.mean_])
         found = np.asarray(data @ mixtures)
         found[np.diff(data.indptr) == 0] = self.mean_

@@ -42,9 +42,8 @@ class Authors(Side):
     ----
     authors : sequence of (str, sequence of str or None), or sparse matrix (D, E)
         The names of each document's authors, in a list or as one text with ";" between
-        them; whole numbers are names, too. None or an empty list where they are not
-        known: such a document is its own only author. A matrix has the authors'
-        weights.
+        them; whole numbers are names, too. None or an empty list if they are not known:
+        such a document counts as its own author. A matrix has the authors' weights.
 
     Parameters
     ----------
@@ -174,7 +173,7 @@ class Authors(Side):
         return M
 
     def mixing(self, data: sparse.csr_matrix, context: Context) -> Any:
-        """Return M; in a fit a document without authors is an entity of its own."""
+        """Return M; in a fit, each document without authors is a separate entity."""
         if not context.fitting:
             return data
         alone = np.flatnonzero(np.diff(data.indptr) == 0)
@@ -193,7 +192,7 @@ class Authors(Side):
     def likeness(
         self, places: NDArray[np.integer], words: bool = True
     ) -> NDArray[np.float64]:
-        """Return how alike entities are to some others (n_entities, n_others)."""
+        """Return the similarity of entities to some others (n_entities, n_others)."""
         roots = np.sqrt(self.entity_topics_.astype(np.float64))
         found = roots @ roots[places].T
         places_of_words = getattr(self, "word_places_", None)

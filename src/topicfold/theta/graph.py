@@ -240,7 +240,7 @@ class GraphTheta(DeclaredParameters, ThetaStep):
 
 
 def graph_operator(name: str, context: Context) -> Any:
-    """Return the operator of the context's graph, or say how to give a graph."""
+    """Return the operator of the context's graph; an error says how to give a graph."""
     engine = context.corpus
     if context.graph is None:
         raise DataError(
@@ -280,7 +280,7 @@ def floored_lengths(
 
 
 class LaplacianTheta(GraphTheta):
-    """θ-step of LapPLSI: the mixtures of neighbours are averaged, lightly.
+    """θ-step of LapPLSI: mixtures are smoothed towards those of neighbours.
 
     Subtracts ``(λ/2) Σ_ij W_ij ‖θ_i − θ_j‖²`` from the log-likelihood. The M-step takes
     PLSA's, then smooths ``θ_i ← (1 − γ) θ_i + γ Σ_j W_ij θ_j / D_ii`` while the
@@ -327,7 +327,7 @@ class LaplacianTheta(GraphTheta):
         self._store_parameters(locals())
 
     def update(self, counts: Array, theta: Array, context: Context) -> Array:
-        """Smooth PLSA's rows while it pays."""
+        """Smooth PLSA's rows while the objective rises."""
         state: GraphState = context.state
         strength, operator = state.strength, state.operator
         if strength == 0.0:
@@ -362,7 +362,7 @@ class LaplacianTheta(GraphTheta):
 
 
 class LocallyConsistentTheta(GraphTheta):
-    """θ-step of LTM: linear equations that pull each document to its neighbours.
+    """θ-step of LTM: linear equations that pull each document towards its neighbours.
 
     Subtracts ``(λ/2) Σ_ij W_ij (KL(θ_i‖θ_j) + KL(θ_j‖θ_i))`` from the log-likelihood.
     The M-step solves ``(diag(n_d) + λ L) θ = N`` by conjugate gradients; where the

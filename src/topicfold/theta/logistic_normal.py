@@ -7,10 +7,10 @@ expected counts, then
 
     Γ = (XᵀX + λI)⁻¹ Xᵀη,   Σ = mean of (η − xΓ)(η − xΓ)ᵀ + mean of Laplace covariances
 
-The covariances are those of the documents' posteriors at their modes. They are taken
-from every so many documents, every few passes, and with the words of these documents
-if they are known: a token whose topic is in doubt says less than one whose topic is
-known, which expected counts alone cannot tell.
+The covariances are those of the documents' posteriors at their modes. They are computed
+for a sample of documents, every few passes, with the words of these documents if they
+are known: a token whose topic is uncertain is less informative than one whose topic is
+known, and expected counts alone do not show this.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def sampled_every(n_documents: int, n_topics: int) -> int:
 
 
 class LogisticNormalTheta(DeclaredParameters, ThetaStep):
-    """``θ = softmax(η)``, ``η ~ N(xΓ, Σ)``: topics that go together, and covariates.
+    """``θ = softmax(η)``, ``η ~ N(xΓ, Σ)``: correlated topics, and covariates.
 
     Adds ``Σ_d log N(η_d; x_dΓ, Σ)``, with the Laplace covariances in it, to the
     objective, up to a constant. The last topic is the reference: its η is 0.
@@ -89,13 +89,13 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
     ----
     prevalence : data frame, mapping of columns, array or None
         Covariates, one row per document: numbers are scaled, categories have a column
-        each, a missing value moves nothing. None: all documents have one mean. In
-        `transform`, documents of which nothing is known have the mean of all.
+        each, a missing value has no effect. None: all documents have the same mean. In
+        `transform`, documents without covariates have the mean of all.
 
     Parameters
     ----------
     ridge : float, default=1.0
-        λ: how strongly effects of covariates are shrunk to zero, in documents.
+        λ: how strongly effects of covariates are shrunk towards zero, in documents.
     shrinkage : float, default=0.0
         Share of the diagonal in Σ: 0 is Σ as it comes, 1 topics without correlation.
     formula : str or None, default=None
@@ -199,7 +199,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         return getattr(context.corpus, "threads", 1)
 
     def start(self, n_columns: int, n_topics: int) -> None:
-        """Set what is believed before anything is learned."""
+        """Set the state before anything is learned."""
         self.gamma_ = np.zeros((n_columns, n_topics - 1))
         self.sigma_ = START_VARIANCE * np.eye(n_topics - 1)
         self.laplace_ = self.sigma_.copy()
@@ -290,9 +290,9 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         return early and passed <= LAST_PASS
 
     def stiffness(self) -> NDArray[np.float64]:
-        """Return how firmly the prior holds each η, in tokens of the topic.
+        """Return the strength of the prior for each η, in tokens of the topic.
 
-        The reference, whose η is 0, is held as the others are in the mean.
+        The reference, whose η is 0, has the mean strength of the others.
         """
         held = np.diag(self._precision())
         return np.append(held, held.mean() if len(held) else 1.0)
@@ -327,7 +327,7 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
         """Return draws (n_draws, D, K) of mixtures from the documents' posteriors.
 
         Gaussian at the mode of η, with the curvature that `words` have under `topics`
-        (K, V). Without words, every token says the same share, `information_`.
+        (K, V). Without words, every token has the same information, `information_`.
         """
         plain = np.zeros(len(theta))
         counts, weights = _no_words(len(theta)), np.zeros((1, theta.shape[1]))

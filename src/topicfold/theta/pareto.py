@@ -177,7 +177,7 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
 
 
 def bluntness(theta: Array) -> float:
-    """Return how near mixtures are to uniform ones: 1 there, 0 with one topic each."""
+    """Return how near mixtures are to uniform: 1 if uniform, 0 with one topic each."""
     squares = float(np.einsum("ik,ik->", theta, theta, dtype=np.float64))
     return (1.0 - squares / len(theta)) / max(1.0 - 1.0 / theta.shape[1], 1e-9)
 

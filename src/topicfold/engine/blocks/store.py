@@ -155,11 +155,11 @@ def load_block(path: str) -> Array:
         with Path(path).open("rb") as stream:
             shape, dtype = _read_header(stream)
             block: Array = np.fromfile(stream, dtype=dtype, count=math.prod(shape))
-            # Opened again, for network file systems look at a name then.
+            # Opened again, because network file systems then look the name up.
             with Path(path).open("rb") as now:
                 if os.path.sameopenfile(stream.fileno(), now.fileno()):
                     return block.reshape(shape)
-        # Somebody has written the same block once more.
+        # Another worker has written the same block again.
 
 
 def share_block(path: str) -> Array:

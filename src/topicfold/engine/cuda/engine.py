@@ -23,7 +23,7 @@ from topicfold.engine.cuda.packing import PackedArrays
 from topicfold.engine.cuda.source import THREADS, Shape, compile_part, row_shape
 from topicfold.engine.protocol import DocumentPass, PassOptions
 
-# A pointer to nothing.
+# A null pointer.
 NO_ARRAY = np.uint64(0)
 # Non-zeros from which on float32 passes gather rows of half precision, and the least
 # width of their rows. Rounding errors of single weights (2^-12) average out there.

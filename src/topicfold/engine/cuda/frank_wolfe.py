@@ -59,7 +59,7 @@ def _infer(
     n_rows = rows.shape[0]
     indptr = cupy.asarray(rows.indptr.astype(np.int64))
     indices = cupy.asarray(rows.indices.astype(np.int32))
-    # Words that no topic has weigh nothing.
+    # Words that no topic has get the weight zero.
     u = cupy.asarray(rows.data.astype(np.float64)) * known[indices]
     work = [cupy.empty_like(u) for _ in range(3)]
     theta = cupy.empty((n_rows, table.shape[1]), np.float64)

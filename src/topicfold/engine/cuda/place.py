@@ -50,7 +50,7 @@ def make_cuda_engine(
     """Return the engine for a matrix or a corpus in blocks on the GPU."""
     load_cupy()
     if isinstance(X, BlockCorpus):
-        # One block at a time on the device, whatever the threads.
+        # One block at a time on the device, for any number of threads.
         return BlockedEngine(
             X, n_topics, dtype=dtype, threads=threads, make_block=CudaBlock, at_once=1
         )

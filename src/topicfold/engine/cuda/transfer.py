@@ -125,7 +125,7 @@ class CudaPort:
     ) -> None:
         self._cupy = cupy = load_cupy()
         nothing = sparse.csr_matrix((0, n_terms), dtype=dtype)
-        #: Does everything that is done with topics.
+        # : Does all work on topics.
         self.topics = CudaEngine(nothing, n_topics, dtype=dtype, word_order=word_order)
         self._no_words = self.topics._layout
         self._kernels = compile_part("words", self.topics.shape)

@@ -68,7 +68,7 @@ def local_client(n_workers: int = -1, **options: Any) -> Any:
     options = {"threads_per_worker": 1, "dashboard_address": ":0"} | options
     with dask.config.set({**QUIET, ENVIRONMENT: environment}):
         if options.get("processes", True):
-            # For workers that are started again, or later, too.
+            # Also for workers that are restarted or start later.
             options["config"] = copy.deepcopy(dask.config.config)
         client = distributed.Client(n_workers=n_threads(n_workers), **options)
     if client.cluster is not None:
@@ -93,7 +93,7 @@ def keep_workers(cluster: Any) -> None:
             if worker.status.name in ("closed", "failed"):
                 del cluster.workers[name]
         if cluster.worker_spec.keys() - cluster.workers.keys():
-            # To the size it has: this starts those that are missing.
+            # Scale to the present size: this starts workers that are missing.
             cluster.scale(len(cluster.worker_spec))
 
     callback = PeriodicCallback(look, LOOK)

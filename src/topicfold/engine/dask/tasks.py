@@ -107,7 +107,7 @@ def sum_on_workers(
     while len(futures) > 2:
         groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
         added = submit_all(client, add, [(group,) for group in groups])
-        # A group of one, the last, is its own sum.
+        # The last group may have one member, which is its own sum.
         futures = [
             g[0] if len(g) == 1 else a for g, a in zip(groups, added, strict=True)
         ]

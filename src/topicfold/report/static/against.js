@@ -60,7 +60,7 @@ function movedSection(report, against) {
   return section("Documents that moved", h("div", {}, h("div", { class: "wide moves" }, h("table", { class: "table matches" },
     h("thead", {}, h("tr", {}, h("th", {}, "Main topic here"), h("th", {}, "Main topic there"),
       h("th", { class: "number" }, "Documents"))), h("tbody", {}, rows))), list), { name: "moved",
-    hint: `${count(against.moved)} of the ${count(against.documents)} documents that both models have moved: `
+    hint: `${count(against.moved)} of the ${count(against.documents)} documents in both models have moved: `
       + "the main topic here is not the counterpart of the main topic there. Press a number to list them.",
     exports: { csv: () => [["topic", "other", "documents"], against.moves] } });
 }

@@ -38,8 +38,8 @@ function textBlock(report, place, box) {
   block.querySelector(".block-head").append(h("label", { class: "choice" }, numbers, h("span", {}, "numbers")));
   report.texts().then((texts) => {
     if (!texts) {
-      text.replaceChildren(h("p", { class: "hint" }, "The model was saved without the texts. Give them to see the "
-        + "words of documents: topicfold report MODEL --documents INPUT."));
+      text.replaceChildren(h("p", { class: "hint" }, "The model was saved without its texts. To see the words of documents, "
+        + "write the report again: topicfold report MODEL --documents INPUT."));
       return;
     }
     if (!texts[place]) {

@@ -189,7 +189,7 @@ class App {
 startTheme();
 if (typeof DecompressionStream === "undefined") {
   document.getElementById("view").append(h("p", { class: "notice" },
-    "This browser is too old for the whole report: use one from 2023 or later. The topics are below."));
+    "This browser is too old to show the whole report; use one from 2023 or later. The topics are listed below."));
 } else {
   new App(await loadReport()).start();
 }

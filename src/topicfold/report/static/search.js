@@ -47,7 +47,7 @@ export function showSearch(report, box, parameters) {
   const wanted = fold(query);
   const heading = h("h2", {}, wanted ? `Found for “${query}”` : "Search");
   const status = h("p", { class: "hint", role: "status" }, wanted ? "Searching …"
-    : "Type a term, the name of a topic or class, or words of a title.");
+    : "Type a term, the name of a topic or class, or words from a title.");
   box.append(heading, status);
   if (wanted) fillSearch(report, box, wanted, status);
   return "Search";

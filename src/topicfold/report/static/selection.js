@@ -42,7 +42,7 @@ export function chosenList(report, places, box, clear) {
         places.length ? h("button", { type: "button", class: "small", onclick: csv }, "CSV") : null,
         h("button", { type: "button", class: "small", onclick: clear }, "Clear"))),
     places.length ? topicTable(report, mixture, "Topics of the chosen documents") : h("p", { class: "hint" },
-      "There are no documents inside. Draw around some points."),
+      "There are no documents inside. Draw a line around some points."),
     places.length ? h("p", {}, h("a", { class: "button small", href: link({ compare: "chosen", with: "all" }) },
       "Compare with all documents")) : null,
     growing(shown, (place) => documentItem(report, place, percent(report.mixture(place)[0]?.share ?? 0)), 20)));

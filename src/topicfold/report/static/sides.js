@@ -118,8 +118,8 @@ function wordColumns(report, topic, number, name) {
 
 function wordHint(name) {
   return name === LANGUAGES ? "The most probable words of the topic in each language."
-    : "Words that have a larger share of the topic there than in all documents, those that add most to the difference first."
-      + (name === THROUGH_TIME ? " A column is named by the time at which it begins." : "");
+    : "Words that have a larger share of the topic there than in all documents, the largest contributions to the difference first."
+      + (name === THROUGH_TIME ? " Each column has the name of the time at which it begins." : "");
 }
 
 function wordBlock(report, topic, name) {
@@ -152,7 +152,7 @@ function topicBlock(report, side, topic) {
   if (side.kind === "tree") return branchBlock(report, side, topic);
   if (side.kind === "correlations") {
     const items = unmerged(report, topic.id) ? companions(report, side, topic) : [];
-    return items.length ? section("Topics that go with it", topicTable(report, items, "Topics that go with it"), { hint: side.note }) : null;
+    return items.length ? section("Topics that occur with it", topicTable(report, items, "Topics that occur with it"), { hint: side.note }) : null;
   }
   const rows = side.rows.map((row, at) => ({ label: row, href: link({ side: side.name, row }),
     value: sideValue(report, side, at, topic.id) * (side.kind === "shares" ? side.sizes?.[at] ?? 1 : 1),
@@ -285,7 +285,7 @@ function effectView(report, side, places) {
       describe: `${side.rows[place]} and topics` }));
     return h("li", {}, h("h3", {}, h("a", { href: link({ side: side.name, row: side.rows[place] }) }, side.rows[place])), figure);
   };
-  const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at either end are shown; click a name to see all.` : "";
+  const cut = report.bySize.length > 2 * ENDS ? ` The ${ENDS} topics at each end are shown; click a name to see all.` : "";
   const csv = () => [["topic", "name", side.name, "estimate", ...(side.errors ? ["standard error"] : [])],
     places.flatMap((place) => report.bySize.map((topic) => [topic.id, report.name(topic.id), side.rows[place],
       sideValue(report, side, place, topic.id), ...(side.errors ? [sideError(report, side, place, topic.id)] : [])]))];
@@ -326,9 +326,9 @@ function correlationView(report, side, box) {
   box.append(section("Topics that occur together", plane, { name: "correlated-topics", exports: { figure: () => plane.querySelector("svg") },
     hint: "Lines join the pairs with the largest correlations above 0.2, thicker for larger ones. Area: share of all words; topics with similar words are close." }),
   h("div", { class: "columns" }, section("Together", list(pairs.filter((pair) => pair.value > 0).slice(0, ENDS + ENDS)), { hint: side.note }),
-    section("Apart", list(pairs.filter((pair) => pair.value < 0).slice(-ENDS - ENDS).reverse()), { hint: "Where there is much of one, there is little of the other." })),
+    section("Apart", list(pairs.filter((pair) => pair.value < 0).slice(-ENDS - ENDS).reverse()), { hint: "Documents with much of one topic have little of the other." })),
   section("Every pair", heatTable(content), { name: "correlations", exports: { csv, figure: () => heatFigure(content) },
-    hint: "In hundredths. The diagonal is left empty." }));
+    hint: "Correlations in hundredths. The diagonal is left empty." }));
 }
 
 // The nodes of a tree as they are shown: a node before its children, those of a topic that was dropped or merged below the node above it.
@@ -394,7 +394,7 @@ function treeView(report, side, box) {
     node.above ?? "", node.level, side.documents[node.topic], report.name(node.topic),
     report.topTerms(node.topic, 0.6, 10).map((term) => term.name).join(" ")])];
   box.append(section("From general to special", figure, { name: "tree", exports: { csv, figure: () => figure.querySelector("svg") },
-    hint: `${side.note} Area and the number at the right: documents whose path has the node. Words that a node has more than others come first.` }));
+    hint: `${side.note} Area and the number at the right: documents whose path passes through the node. Words that the node uses more than others come first.` }));
 }
 
 // Where a topic is in the tree: what is above it and below it.
@@ -407,7 +407,7 @@ function branchBlock(report, side, topic) {
   const list = (title, topics) => (topics.length ? [h("h4", {}, title), h("ul", { class: "plain" },
     topics.map((other) => h("li", {}, topicLink(report, other, plural(side.documents[other], "document")))))] : []);
   return section("In the tree", h("div", {}, list("Above", above), list("Below", own.children.map((node) => node.topic))),
-    { hint: `${plural(side.documents[topic.id], "document")} on its paths.` });
+    { hint: `${plural(side.documents[topic.id], "document")} on paths through it.` });
 }
 
 function showRow(report, box, side, at) {

@@ -167,8 +167,8 @@ export function showSimilarity(report, box, parameters, actions) {
       exports: { csv: () => [["topic", "other", "similarity", "terms"],
         pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),
     section("Every pair", heatTable(content), { name: "similarity", exports: { csv, figure: () => heatFigure(content) },
-      hint: "How much the words of two topics overlap, in hundredths (Bhattacharyya coefficient: 0 no word in "
-        + "common, 100 the same). Similar topics are next to each other. The diagonal is left empty"
+      hint: "How much the words of two topics overlap, in hundredths (Bhattacharyya coefficient: 0 for no words in "
+        + "common, 100 for the same words). Similar topics are next to each other. The diagonal is left empty"
         + `${blank ? `, and so are values up to ${blank}` : ""}.` }));
   return "Similarity";
 }

@@ -72,6 +72,6 @@ export function showSlides(report, box, parameters) {
   box.append(h("div", { class: "toolbar" }, h("button", { type: "button", class: "small", onclick: () => step(-1) }, "← Back"),
     h("button", { type: "button", class: "small", onclick: () => step(1) }, "Next →"),
     h("button", { type: "button", class: "small", onclick: () => print() }, "Print or save as PDF"),
-    h("span", { class: "hint" }, "Arrow keys go from slide to slide.")), ...slides);
+    h("span", { class: "hint" }, "Use the arrow keys to go from slide to slide.")), ...slides);
   return "Slides";
 }

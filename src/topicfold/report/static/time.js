@@ -52,7 +52,7 @@ export function showTime(report, box) {
     h("div", { class: "toolbar" },
       select("Order", [["size", "largest first"], ["up", "grown most"], ["down", "shrunk most"]], choice.order,
         (key) => { choice.order = key; draw(); }),
-      select("Scale", [["same", "the same for all"], ["own", "each its own"]], choice.scale,
+      select("Scale", [["same", "the same for all"], ["own", "one per topic"]], choice.scale,
         (key) => { choice.scale = key; draw(); }),
       h("a", { class: "button small", href: link({ compare: `time ${time.names[0]}`, with: `time ${time.names[last]}` }) },
         "Compare two periods")),

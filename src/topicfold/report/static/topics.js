@@ -97,7 +97,7 @@ function nameForm(report, topic, actions) {
   const rename = h("button", { type: "button", class: "small", id: "rename" }, "Rename");
   const buttons = h("span", { class: "steps" }, rename, mergeChoice(report, topic, actions),
     report.bySize.length > 1 && h("button", { type: "button", class: "small", id: "drop",
-      title: "Remove the topic; the other topics of a document then add up to 100%", onclick: () =>
+      title: "Remove the topic; the other topics of a document are then scaled to add up to 100%", onclick: () =>
         actions.edit({ action: "drop", topics: [topic] }) }, "Drop"));
   const head = h("div", { class: "topic-head" }, title, buttons);
   rename.addEventListener("click", () => {
@@ -171,7 +171,7 @@ function nearBlock(report, topic) {
   const items = topic.near.slice(0, 6).map((other, i) =>
     ({ topic: other, share: topic.likeness[i], text: topic.likeness[i].toFixed(2) }));
   return section("Similar topics", topicTable(report, items, "Similar topics"),
-    { hint: "By their words: 0 none in common, 1 the same." });
+    { hint: "Compared by their words: 0 for no words in common, 1 for the same." });
 }
 
 function classBlock(report, topic) {
