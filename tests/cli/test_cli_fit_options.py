@@ -53,6 +53,7 @@ def test_every_model(fit, tmp_path, entry):
         "rtm": ("--links", tmp_path / "links"),
         "multimodal": ("--language", "label"),
         "seeded": ("--seeds", tmp_path / "seeds"),
+        "structural": ("--prevalence", "~ time"),
     }
     size = {} if entry.sized else {"size": ()}
     if entry.name in needs:

@@ -144,7 +144,7 @@ def test_trustworthiness_of_equal_documents_is_defined():
         (lambda: topic_exclusivity([[1, -1]], n_words=1), "row 0, column 1"),
         (lambda: topic_exclusivity([[1, 1]]), "n_words=2 or less"),
         (lambda: frex([[1, 1]], weight=2), "weight=2"),
-        (lambda: topic_stability([[[1.0]]]), "there is 1"),
+        (lambda: topic_stability([[[1.0]]]), "there is only 1"),
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "1 and 2 terms"),
         (lambda: match_topics([[2.0]], [[1.0]]), "rows that do not sum to 1: 1"),
         (lambda: clustering_accuracy([], []), "at least one document"),

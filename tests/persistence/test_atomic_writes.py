@@ -91,7 +91,7 @@ def test_a_device_or_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(pipe)
     loop = tmp_path / "loop"
     loop.symlink_to("loop")
-    for file, problem in ((pipe, "not a file"), (loop, "symbolic links")):
+    for file, problem in ((pipe, "device or a pipe"), (loop, "symbolic links")):
         with pytest.raises(OSError, match=problem):
             write_atomically(file, lambda to: to.write_bytes(b"new"))
     assert pipe.is_fifo()

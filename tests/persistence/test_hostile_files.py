@@ -574,7 +574,7 @@ def test_labels_of_nothing_are_refused(tmp_path, counts):
     model.fit(counts, np.arange(20) % 2)
     side = model.sides_[0]
     side.classes_ = side.classes_[:0]
-    side.topic_names_ = side.topic_names_[:2]
+    model.topic_names_ = side.topic_names_ = side.topic_names_[:2]
     model.components_, model.doc_topics_ = (
         model.components_[:2],
         model.doc_topics_[:, :2],

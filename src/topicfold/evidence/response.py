@@ -171,7 +171,7 @@ class Response(DeclaredParameters, Side):
     background: Sequence[int]
 
     # What is expected of the held-out numbers, right after a fit; not saved.
-    hidden: Hidden | None = None
+    _hidden: Hidden | None = None
 
     # ---- data
 
@@ -390,7 +390,7 @@ class Response(DeclaredParameters, Side):
             self.take_noise(self)
             if self.kind == "real":
                 rows = np.flatnonzero(data.held_out)
-                self.hidden = Hidden(rows, (hidden @ self._coef)[:, 0])
+                self._hidden = Hidden(rows, (hidden @ self._coef)[:, 0])
 
     def take_noise(self, other: Response) -> None:
         """Take the noise from the responses that a side has not learned from."""

@@ -259,7 +259,7 @@ class SupervisedLDA(SidedLDA):
         if trial is not None and self.kind == "real":
             self._side(Response).take_noise(trial)
         if self.words:
-            self._learn_words(counts, side_data, getattr(trial, "hidden", None))
+            self._learn_words(counts, side_data, getattr(trial, "_hidden", None))
 
     def _learn_words(
         self, counts: Any, side_data: Mapping[str, Any], hidden: Hidden | None
