@@ -16,7 +16,7 @@ from topicfold.corpus import blocks as blocks_module
 from topicfold.corpus.blocks import INDEX, BlockMatrix, BlockWriter, write_block
 from topicfold.corpus.lines import load_counts
 from topicfold.exceptions import DataError
-from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.persistence.bundle import checksum, read_bundle, write_bundle
 
 
 @pytest.fixture
@@ -286,11 +286,12 @@ def test_counts_are_floats_and_words_as_many_as_columns(tmp_path):
     assert BlockMatrix.open(tmp_path / "corpus").vocabulary == ["one", "two"]
 
 
-def without_checksums(folder):
-    """Make a folder as version 0.1.0 wrote it, and return its index."""
+def seal(folder):
+    """Give the index the checksums of the blocks as they are now; return it."""
     found = read_bundle(folder / INDEX)
-    arrays = {k: v for k, v in found.arrays.items() if k != "block_checksums"}
-    rewrite(folder, arrays, found)
+    blocks = sorted(folder.glob("block-*.safetensors"))
+    sums = np.array([checksum(block) for block in blocks], np.int64)
+    rewrite(folder, found.arrays | {"block_checksums": sums}, found)
     return found
 
 
@@ -339,24 +340,25 @@ def test_a_changed_count_is_found(tmp_path, blocks, value):
         (7.0, r"add up to .*, but their index says"),
     ],
 )
-def test_a_changed_count_is_found_without_checksums(tmp_path, blocks, value, problem):
+def test_a_changed_count_is_found_if_sealed(tmp_path, blocks, value, problem):
     folder = tmp_path / "corpus"
-    without_checksums(folder)
+    seal(folder)
     expected = PLSA(2, max_iter=2, random_state=0).fit(blocks).components_
     again = PLSA(2, max_iter=2, random_state=0).fit(BlockMatrix.open(folder))
     np.testing.assert_array_equal(again.components_, expected)
     change_count(folder, 1, value)
+    seal(folder)
     with pytest.raises(DataError, match=problem):
         PLSA(2, max_iter=2).fit(BlockMatrix.open(folder))
 
 
 def test_blocks_that_changed_places_are_found(tmp_path, blocks):
     folder = tmp_path / "corpus"
-    without_checksums(folder)
     first, last = (folder / f"block-00000{n}.safetensors" for n in (0, 4))
     first.rename(folder / "aside")
     last.rename(first)
     (folder / "aside").rename(last)
+    seal(folder)
     with pytest.raises(DataError, match=r"has 3 documents and .* index says 25 and"):
         list(BlockMatrix.open(folder))
 

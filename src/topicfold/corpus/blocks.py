@@ -7,8 +7,8 @@ blocks with their checksums, the document frequency and the total of every term,
 words if they are known. A folder appears only when it is complete.
 
 A block file is checked when a process opens it for the first time, and again if it
-has changed since: checksum (folders of version 0.1.0 have none), row pointers,
-columns, values, and the number of its documents and entries in the index.
+has changed since: checksum, row pointers, columns, values, and the number of its
+documents and entries in the index.
 """
 
 from __future__ import annotations
@@ -439,21 +439,18 @@ def _checked_index(
     arrays: dict[str, Any], dtype: Any, source: Path
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of an index, or say which of them is impossible."""
-    # Version 0.1.0 wrote no checksums.
-    found = {"block_checksums": np.full(len(arrays.get("block_rows", ())), -1)} | arrays
     for names in (_PER_BLOCK, ("document_frequencies", "term_totals")):
         for name in names:
-            array, kind = found.get(name), "f" if name == "term_totals" else "i"
+            array, kind = arrays.get(name), "f" if name == "term_totals" else "i"
             if array is None or array.ndim != 1 or array.dtype.kind != kind:
                 raise DataError(f"{source} has no list {name} of numbers. {_AGAIN}")
-            least = {"block_checksums": -1, "block_rows": 1}.get(name, 0)
-            if not np.isfinite(array).all() or (array < least).any():
+            if not np.isfinite(array).all() or (array < (name == "block_rows")).any():
                 raise DataError(f"{source} has impossible numbers in {name}. {_AGAIN}")
-        lengths = {len(found[name]) for name in names}
+        lengths = {len(arrays[name]) for name in names}
         if len(lengths) > 1 or 0 in lengths or dtype not in ("float32", "float64"):
             raise DataError(f"{source} has lists that do not match. {_AGAIN}")
     known = (*_PER_BLOCK, "document_frequencies", "term_totals")
-    return {name: found[name] for name in known}
+    return {name: arrays[name] for name in known}
 
 
 def _block_name(number: int) -> str:
