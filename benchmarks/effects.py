@@ -5,6 +5,7 @@
     python -m benchmarks.effects --corpora DIR     # and those that R's stm was run on
     python -m benchmarks.effects --setting "3 topics" --draws 20
     python -m benchmarks.effects --corpora DIR --again StructuralLDA  # its rows alone
+    python -m benchmarks.effects --corpora DIR --again LDA  # so, but not its tests
 
 Corpora are drawn with a known effect of a covariate on the shares of topics: mixtures
 are logistic-normal or Dirichlet in turn, the covariate is 0/1, a number or a category
@@ -206,7 +207,7 @@ def wanted(known: dict) -> dict:
     """Return the models whose rows are empty."""
     return {
         kind.__name__: kind
-        for kind in OTHER_MODELS
+        for kind in (LDA, *OTHER_MODELS)
         if known.get(f"{kind.__name__}, effects") == []
     }
 
@@ -443,14 +444,16 @@ def main() -> None:
     parser.add_argument("--setting", choices=list(SETTINGS))
     parser.add_argument("--draws", type=int)
     parser.add_argument("--first", type=int, default=FIRST)
-    parser.add_argument("--again", choices=[kind.__name__ for kind in OTHER_MODELS])
+    models = [kind.__name__ for kind in (LDA, *OTHER_MODELS)]
+    parser.add_argument("--again", choices=models)
     args = parser.parse_args()
     path = RESULTS / "effects.json.xz"
     results = load(path)
     if args.again:  # its rows are empty until they are measured again
+        ways = (", its own posterior", ", effects")
+        own = [f"plain regression on {args.again}", *(args.again + w for w in ways)]
         for found in results.values():
-            ours = [name for name in found if args.again in name]
-            found |= {name: [] for name in ours}
+            found |= {name: [] for name in own if name in found}
         save(results, path)
     measure(results, path, args)
     (RESULTS / "effects.md").write_text(page(results), encoding="utf-8")
