@@ -792,7 +792,8 @@ class Topics(TransformerMixin, BaseEstimator):
         data = self.data_
         saved = self._saved()
         kind = type(saved.model).__name__
-        title = f"{kind}: {data.n_topics} topics, {data.n_documents:,} documents"
+        topics = "1 topic" if data.n_topics == 1 else f"{data.n_topics} topics"
+        title = f"{kind}: {topics}, {data.n_documents:,} documents"
         if kind == "LDA" and saved.counts is not None and words_if_short(saved.counts):
             title += '; texts are short, try model="short" too'
         return title
