@@ -389,6 +389,14 @@ def test_parts_of_two_phases_that_are_none_are_refused(tmp_path, counts, name, m
         load_estimator(tmp_path)
 
 
+def test_a_base_of_other_words_is_refused(tmp_path, counts):
+    model = TwoPhase(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
+    model.base_ = PLSA(2, max_iter=2).fit(counts[:, 1:])
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="base_ has another number of words"):
+        load_estimator(tmp_path)
+
+
 def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None

@@ -580,6 +580,8 @@ class TwoPhase(TopicModel):
             return  # saved before it was fitted
         if not isinstance(self.base_, TopicModel) or not hasattr(self, "components_"):
             raise ValueError("base_ is not a fitted topic model")
+        if self.base_.n_features_in_ != self.n_features_in_:
+            raise ValueError("base_ has another number of words")
         seen: Any = getattr(self, "training_counts_", None)
         mixtures: Any = getattr(self, "label_mixtures_", None)
         if seen is mixtures is None:
