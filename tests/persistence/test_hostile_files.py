@@ -397,6 +397,13 @@ def test_a_base_of_other_words_is_refused(tmp_path, counts):
         load_estimator(tmp_path)
 
 
+def test_classes_out_of_order_are_refused(tmp_path, counts):
+    model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 3)
+    changed_model(tmp_path, model, arrays={"classes_": model.classes_[::-1].copy()})
+    with pytest.raises(ModelFileError, match="classes and its rule do not match"):
+        load_estimator(tmp_path)
+
+
 def test_a_property_names_the_attribute_that_it_needs(tmp_path, counts):
     model = TopicClassifier(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
     assert model.accuracy_ is not None

@@ -803,6 +803,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             not isinstance(classes, np.ndarray)
             or classes.ndim != 1
             or len(classes) < 2
+            or np.unique(classes).tolist() != classes.tolist()
             or not set(rule.classes_.tolist()) <= set(classes.tolist())
         ):
             raise ValueError("its classes and its rule do not match")
