@@ -191,12 +191,11 @@ def _separated(text: str, mark: str | None) -> Any:
     """Return the table of a CSV file, also as a spreadsheet in Europe writes it."""
     import pandas
 
-    from topicfold.corpus.tables import DELIMITERS
+    from topicfold.corpus.tables import delimiter_of
     from topicfold.known import numbers_in
 
     head = next((line for line in text.split("\n") if line.strip()), "")
-    mark = mark or next((mark for mark in DELIMITERS if mark in head), ",")
-    frame = pandas.read_csv(io.StringIO(text), sep=mark)
+    frame = pandas.read_csv(io.StringIO(text), sep=mark or delimiter_of(head))
     for name in frame.columns:
         if not pandas.api.types.is_numeric_dtype(frame[name]):
             numbers = numbers_in(frame[name].fillna("").astype(str).tolist())

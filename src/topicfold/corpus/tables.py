@@ -541,6 +541,11 @@ def sheet_place(path: Path, titles: list[str], wanted: str | None) -> int:
     )
 
 
+def delimiter_of(header: str) -> str:
+    """Return what separates the columns of a table with this line of names."""
+    return next((mark for mark in DELIMITERS if mark in header), DELIMITERS[0])
+
+
 def _table_records(source: Source) -> Iterator[Record]:
     """Yield the rows of a CSV or TSV file; the first line has the names."""
     path, bad = source.path, source.bad
@@ -550,8 +555,7 @@ def _table_records(source: Source) -> Iterator[Record]:
     header_line = next((line for line in place if line.strip()), None)
     if header_line is None:
         return
-    marks = "\t" if source.kind == "tsv" else DELIMITERS
-    delimiter = next((mark for mark in marks if mark in header_line), marks[0])
+    delimiter = "\t" if source.kind == "tsv" else delimiter_of(header_line)
     rows = csv.reader(chain([header_line], place), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     named, wanted = False, dict[str, int]()
