@@ -42,6 +42,7 @@ from topicfold.core.threads import (
     run_ranges,
 )
 from topicfold.gibbs.fixed_topics import stream_key, uniform
+from topicfold.phi.slices import add_rows
 
 Floats = NDArray[np.float64]
 # Limits of the priors: beyond them the likelihood is flat.
@@ -194,7 +195,7 @@ class Pairs:
     def sums(places: NDArray[np.int64], rows: NDArray[Any]) -> Floats:
         """Return the sums of rows (pairs, K) by word or group."""
         total = np.zeros((int(places.max()) + 1, rows.shape[1]))
-        np.add.at(total, places, rows)
+        add_rows(places, np.ones(len(places)), rows.astype(np.float64), total)
         return total
 
     def normalized(self, topics: Floats) -> Floats:
