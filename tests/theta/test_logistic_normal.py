@@ -72,7 +72,8 @@ def test_no_step_lowers_a_documents_value_and_ranges_do_not_matter():
         for start, stop in ((0, 7), (7, 8), (8, len(at))):
             kernels.mode_rows(start, stop, *arguments, parts)
         assert (parts == out).all()
-        assert (values(out) >= values(at) - 1e-9 * abs(values(at))).all()
+        before = values(at)  # that of document 3, without words, goes to zero
+        assert (values(out) >= before - 1e-9 * (abs(before) + 1e-3)).all()
         at = out
     # Without words, the mode is the mean of the covariates.
     assert_allclose(reference.natural(at[3:4])[0], means[3], atol=1e-3)
