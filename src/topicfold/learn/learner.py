@@ -60,6 +60,7 @@ from topicfold.parts.steps import (
     PhiStep,
     Step,
     ThetaStep,
+    as_counts,
     documents_value,
     has_no_effect,
     is_plain,
@@ -71,7 +72,7 @@ from topicfold.parts.steps import (
     update_documents,
     update_topics,
 )
-from topicfold.parts.together import SideData
+from topicfold.parts.together import SideData, topics_of
 
 PRIOR_EVERY = 5
 # With evidence the objective need not rise: passes over which its change is taken.
@@ -444,7 +445,7 @@ class Learner:
         safe = self._safe = self.theta_step.safeguarded and self._on_simplex
         if self.known is not None or self.alpha.any():
             if self._on_simplex:
-                new = self._as_counts(new)
+                new = as_counts(new, self.engine)
             new = self._with_prior(new, counts, None if safe else old)
             self._on_simplex = False
         self.documents = new
@@ -478,7 +479,8 @@ class Learner:
             return self._evaluated[1]
 
         context.evaluate = evaluate
-        new, made = update_documents(step, counts, theta, context, on_simplex)
+        kept = self.known is not None  # evidence is of the counts
+        new, made = update_documents(step, counts, theta, context, on_simplex, kept)
         context.evaluate = None  # it holds the old mixtures
         learn_from_documents(step, counts, new, context, made)
         return new, made
@@ -488,13 +490,6 @@ class Learner:
         if self.known is None:
             return documents, self._on_simplex
         return self.known.without_evidence(documents), False
-
-    def _as_counts(self, theta: Any) -> Any:
-        """Return packed mixtures times the lengths of the documents."""
-        engine = self.engine
-        lengths = np.maximum(engine.document_lengths, 1.0)[:, None]
-        shape = engine.n_documents, engine.n_topics
-        return theta * engine.pack_documents(np.broadcast_to(lengths, shape))
 
     # ---- topics
 
@@ -524,8 +519,7 @@ class Learner:
             columns, eta = group.columns, self._eta(group)
             own = counts[:, columns].T
             if group.side is None and self._topic_side is not None and self.known:
-                everything, context = np.arange(own.shape[0]), self.known.now.context
-                found = self._topic_side[0].topics(own, eta, everything, context)
+                found = topics_of(self._topic_side[0], own, eta, self.known.now.context)
             else:
                 found = plain_topics(own, eta)
             weights[:, columns] = found.weights.T

@@ -36,6 +36,8 @@ from topicfold.parts.together import (
     RowData,
     SideData,
     check_place,
+    mixing_of,
+    prior_of,
     spread,
     tilt_of,
 )
@@ -76,7 +78,7 @@ class SideRows:
                 side.prepare(data, sides.context)
         if self.mixing is not None:
             side, data = self.mixing
-            self._M = side.mixing(data, sides.context).astype(engine.dtype)
+            self._M = mixing_of(side, data, sides.context).astype(engine.dtype)
             shape = self._M.shape[1], engine.n_topics
             self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
 
@@ -204,7 +206,7 @@ class SideRows:
         self._like = None
         side, data = self.now.one("prior") or (None, None)
         if side is not None and side.needs_all_documents:
-            side, data = Precomputed(), side.prior(data, context)
+            side, data = Precomputed(), prior_of(side, data, context)
         times = None if allowed is None else spread(allowed)
         inputs = (like,) if scale is None else (like, scale)
         floor = self._map(
@@ -475,7 +477,7 @@ def _floors(
     own, times = data
     like, *scale = arrays
     there = context.of_rows(lengths)
-    prior = context.alpha if side is None else side.prior(own, there)
+    prior = context.alpha if side is None else prior_of(side, own, there)
     prior = np.broadcast_to(prior, like.shape)
     prior = prior * scale[0] if scale else prior
     return prior if times is None else prior * times[:, None]
