@@ -11,8 +11,10 @@ from step_support import CorrelatedTheta, EntropyTheta
 
 from topicfold import LDA, PLSA, GibbsLDA
 from topicfold.corpus.blocks import BlockMatrix
+from topicfold.evidence import Response
 from topicfold.exceptions import DataError
 from topicfold.parts import Side, TopicWeights
+from topicfold.phi import DirichletPhi
 from topicfold.theta import Authors, DirichletTheta
 
 K = 10
@@ -187,3 +189,19 @@ def test_a_side_has_a_hook_and_its_method(corpus):
     lacking = type("Mine", (Side,), {"hook": "prior"})()
     with pytest.raises(DataError, match="no method prior"):
         LDA(K, sides=[lacking]).fit(corpus[0])
+
+
+def test_sides_of_plsa_learn_what_they_predict_with(corpus):
+    X, tone = corpus
+    model = PLSA(K, sides=[Response()], random_state=0).fit(X, response=tone)
+    (side,) = model.sides_
+    found = side.predict_means(model.transform(X)).ravel()
+    assert np.corrcoef(found, tone)[0, 1] > 0.9
+    assert side.noise_ > 0
+    assert side.std_errors_.shape == (K,)
+
+
+def test_a_phi_step_with_sides_needs_topics_to_maximise(corpus):
+    model = LDA(K, algorithm="variational", phi_step=DirichletPhi(), sides=[Sticks()])
+    with pytest.raises(DataError, match="phi_step only works with algorithm='cvb0'"):
+        model.fit(corpus[0])

@@ -344,6 +344,7 @@ class LDA(SidedModel, StreamedModel):
 
     def _check_sides(self) -> None:
         """Refuse options that sides cannot go with."""
+        self._check_combination()
         if self.batch_size is not None:
             check_place(self.sides_, "online")
         if self.algorithm == "variational":

@@ -163,9 +163,11 @@ class PLSA(SidedModel, StreamedModel):
             graph=graph,
             data=self._step_data(step, Context.of(engine, phi.T), side_data),
         )
-        del counts, joined, phi  # the engine has its own arrangement
+        del joined, phi, engine  # the learner has its own arrangement
         self._learn(algorithm)
         algorithm.keep_results()
+        del algorithm  # documents are inferred again
+        self._finish_sides(counts, sides, side_data)
 
     def _theta_step(self) -> ThetaStep:
         return ThetaStep() if self.theta_step is None else self.theta_step
