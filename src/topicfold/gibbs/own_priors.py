@@ -90,7 +90,7 @@ class SidedGibbs(CollapsedGibbs):
         **options: Any,
     ) -> None:
         self.sides = sides.at(0, alpha, eta)
-        for side, data in zip(self.sides.sides, self.sides.data, strict=True):
+        for side, data in self.sides.pairs():
             side.prepare(data, self.sides.context)
         self.own = OwnPriors.of(self.sides)
         super().__init__(X, alpha, eta, **options)
@@ -126,7 +126,7 @@ class SidedGibbs(CollapsedGibbs):
         now = self.sides.at(self.n_sweeps, self.alpha, self.eta)
         context = replace(now.context, last=True)
         self.sides = replace(now, context=context)
-        for side, data in zip(now.sides, now.data, strict=True):
+        for side, data in now.pairs():
             if side.learns_last:
                 sums = functools.partial(side.gather, counts, data, context)
                 learn_from(side, sums, context)

@@ -65,6 +65,7 @@ from topicfold.parts.steps import (
     has_no_effect,
     is_plain,
     learn_from_documents,
+    moved_rows,
     moved_shares,
     prepare_step,
     step_back,
@@ -226,11 +227,11 @@ class Learner:
         learned = self.theta_step.moved()
         if self.extrapolation is None or self._pass is None:
             return learned
+        rows, gather = [self.documents, self._pass.counts], self.engine.gather_rows
         if self.known is not None and self.known.own is not None:
-            total = self.known.moved(self.documents, self._pass.counts)
-        else:
-            rows = self.documents, self._pass.counts
-            (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
+            own, gather = self.known.own, self.known.gather
+            rows += [row for row in (own.floor, own.scale) if row is not None]
+        (total,) = gather(_distances, tuple(rows), (self.alpha,))
         return max(learned, float(total) / max(self.engine.n_documents, 1))
 
     def start(self) -> float:
@@ -318,8 +319,9 @@ class Learner:
     def _move_shares(self, moves: list[Move]) -> None:
         engine, documents = self.engine, self.documents
         if not isinstance(documents, np.ndarray) or documents.ndim == 1:
+            shared = moved_shares, moves
             self.documents = engine.map_rows(
-                _moved_documents, (documents,), (moves,), out=documents
+                moved_rows, (documents,), shared, out=documents
             )
             return
 
@@ -682,7 +684,9 @@ class Learner:
     def fingerprint(self) -> dict[str, Any]:
         """Tell this corpus, and what is known of its documents, from others."""
         own = {} if self.known is None else self.known.fingerprint()
-        return {**corpus_fingerprint(self.engine), **own}
+        engine, tokens = self.engine, self.engine.document_lengths.sum()
+        shape = engine.n_documents, engine.n_terms
+        return {**corpus_fingerprint(shape, engine.n_topics, tokens), **own}
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on from here."""
@@ -1047,13 +1051,17 @@ def _residual_rows(
     return (_Largest(abs(change * used).max()),)
 
 
-def _moved_rows(
+def _distances(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, alpha: Any
 ) -> tuple[float]:
-    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass."""
-    before, counts = arrays
+    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass.
+
+    Documents may have rows of their own: a prior in place of α, and evidence.
+    """
+    before, counts, *own = arrays
     xp = array_module(before)
-    after = counts + xp.asarray(alpha.astype(counts.dtype))
+    prior = own[0] if own else xp.asarray(alpha.astype(counts.dtype))
+    after = (counts * own[1] if len(own) > 1 else counts) + prior
     totals = after.sum(axis=1, keepdims=True)
     used = totals > 0  # a document without words has no mixture of its own
     after /= xp.where(used, totals, 1)
@@ -1079,12 +1087,6 @@ def plain_topics(counts: Array, eta: float) -> TopicWeights:
     totals = np.where(totals > 0, totals, 1.0)
     weights = (counts + eta) / totals
     return TopicWeights(weights, 1.0 / totals, eta / totals)
-
-
-def _moved_documents(
-    rows: slice, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
-) -> Array:
-    return moved_shares(arrays[0], moves)
 
 
 def _moved_own(own: OwnShare, moves: list[Move]) -> OwnShare:

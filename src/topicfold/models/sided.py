@@ -312,8 +312,7 @@ class SidedModel(LearnedModel):
         self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
     ) -> None:
         """Let sides learn from mixtures like those that `transform` will make."""
-        pairs = zip(sides.sides, sides.data, strict=True)
-        own = [pair for pair in pairs if pair[0].predicts]
+        own = [pair for pair in sides.pairs() if pair[0].predicts]
         if not own:
             return
         hidden = self._predicted()

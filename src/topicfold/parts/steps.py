@@ -768,3 +768,15 @@ def moved_values(rows: Rows, moves: Sequence[Move]) -> Rows:
     for _, b, c, _ in moves:
         rows[..., b] = rows[..., c]
     return rows
+
+
+def moved_rows(
+    rows: slice,
+    lengths: Any,
+    arrays: list[Array],
+    data: Any,
+    move: Callable[[Array, Sequence[Move]], Array],
+    moves: Sequence[Move],
+) -> Array:
+    """Return rows of documents after merges and splits, for an engine."""
+    return move(arrays[0], moves)

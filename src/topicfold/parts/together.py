@@ -7,7 +7,7 @@ table of the documentation is made from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -36,10 +36,13 @@ class SideData:
     data: Sequence[Any]
     context: Context
 
+    def pairs(self) -> Iterator[tuple[Side, Any]]:
+        """Yield the sides with their data."""
+        return zip(self.sides, self.data, strict=True)
+
     def of(self, hook: str) -> list[tuple[Side, Any]]:
         """Return the sides of a hook, with their data."""
-        pairs = zip(self.sides, self.data, strict=True)
-        return [(side, data) for side, data in pairs if side.hook == hook]
+        return [(side, data) for side, data in self.pairs() if side.hook == hook]
 
     def one(self, hook: str) -> tuple[Side, Any] | None:
         """Return the only side of a hook, if there is one."""
@@ -50,7 +53,7 @@ class SideData:
         """Return the sides with the data of some documents."""
         lengths = self.context.lengths[rows]
         sides, data = [], []
-        for side, own in zip(self.sides, self.data, strict=True):
+        for side, own in self.pairs():
             if side.hook == "mask":
                 side, own = Precomputed("mask"), side.allowed(own, self.context)
             sides.append(side)
@@ -60,13 +63,11 @@ class SideData:
 
     def fingerprint(self) -> dict[str, Any]:
         """Tell what is known of these documents from what is known of others."""
-        pairs = zip(self.sides, self.data, strict=True)
-        return {f"data of {type(side).__name__}": own for side, own in pairs}
+        return {f"data of {type(side).__name__}": own for side, own in self.pairs()}
 
     def without(self, hook: str) -> SideData:
         """Return the others."""
-        pairs = zip(self.sides, self.data, strict=True)
-        kept = [(side, data) for side, data in pairs if side.hook != hook]
+        kept = [(side, data) for side, data in self.pairs() if side.hook != hook]
         return replace(self, sides=[s for s, _ in kept], data=[d for _, d in kept])
 
     def allowed(self) -> sparse.csr_matrix | None:
