@@ -736,8 +736,8 @@ def _between_rows(
 
 
 # ---- topics that are merged and split between two passes (`learn.rearranging`)
-# Shares of topics are added and divided; what is said of a topic, as a coefficient is,
-# stays with it, and both halves have it.
+# Shares of topics are added and divided. What belongs to a topic, as a coefficient
+# does, stays with it, and both halves get it.
 
 
 Rows = TypeVar("Rows", bound=Array)
