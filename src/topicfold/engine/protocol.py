@@ -95,14 +95,12 @@ class DocumentPass(NamedTuple):
     n_updates: NDArray[np.integer]
 
 
-def corpus_fingerprint(engine: Engine) -> dict[str, float]:
+def corpus_fingerprint(
+    shape: tuple[int, int], n_topics: int, tokens: Any
+) -> dict[str, float]:
     """Tell a corpus from others, for a state that is taken up again."""
-    return {
-        "documents": engine.n_documents,
-        "terms": engine.n_terms,
-        "topics": engine.n_topics,
-        "tokens": float(engine.document_lengths.sum()),
-    }
+    names = "documents", "terms", "topics", "tokens"
+    return dict(zip(names, (*shape, n_topics, float(tokens)), strict=True))
 
 
 class ExpectedCounts(NamedTuple):

@@ -37,7 +37,7 @@ from topicfold.gibbs.sampler import CollapsedGibbs
 from topicfold.gibbs.sampler_kernels import START_SWEEPS
 from topicfold.gibbs.tokens import Block
 from topicfold.parts.sides import learn_from
-from topicfold.parts.together import SideData, spread
+from topicfold.parts.together import SideData, prior_of, spread
 
 # Sweeps of the burn-in between two times that sides learn.
 LEARN_EVERY = 5
@@ -57,7 +57,7 @@ class OwnPriors(NamedTuple):
         n_documents, n_topics = context.n_documents, context.n_topics
         own: Any = context.alpha
         for side, data in sides.of("prior"):
-            own = side.prior(data, context)
+            own = prior_of(side, data, context)
         prior = np.broadcast_to(own, (n_documents, n_topics))
         if allowed is None:
             ptr = np.arange(n_documents + 1, dtype=np.int64) * n_topics
@@ -90,7 +90,7 @@ class SidedGibbs(CollapsedGibbs):
         **options: Any,
     ) -> None:
         self.sides = sides.at(0, alpha, eta)
-        for side, data in zip(self.sides.sides, self.sides.data, strict=True):
+        for side, data in self.sides.pairs():
             side.prepare(data, self.sides.context)
         self.own = OwnPriors.of(self.sides)
         super().__init__(X, alpha, eta, **options)
@@ -126,7 +126,7 @@ class SidedGibbs(CollapsedGibbs):
         now = self.sides.at(self.n_sweeps, self.alpha, self.eta)
         context = replace(now.context, last=True)
         self.sides = replace(now, context=context)
-        for side, data in zip(now.sides, now.data, strict=True):
+        for side, data in now.pairs():
             if side.learns_last:
                 sums = functools.partial(side.gather, counts, data, context)
                 learn_from(side, sums, context)

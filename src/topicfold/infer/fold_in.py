@@ -33,8 +33,8 @@ from topicfold.engine.protocol import (
 from topicfold.exceptions import DataError
 from topicfold.metrics import cache_weight, completion_perplexity
 from topicfold.parts.side_rows import SideRows
-from topicfold.parts.steps import Context, ThetaStep, stepped_rows
-from topicfold.parts.together import SideData
+from topicfold.parts.steps import Context, ThetaStep, stepped_counts, stepped_rows
+from topicfold.parts.together import SideData, mixing_of
 
 # Of the background, in document completion.
 SMOOTHING = 0.01
@@ -72,12 +72,13 @@ def fold_in(
     of them as it does in a fit, with what it learned there; `data` are the rows that
     its `check` returned, `start` where it starts. With `sides`, a document's weights
     are ``(N_dk + α_dk) e_dk`` as in a fit; columns of X and `topics` are those of the
-    model, then those of other counts. For `device` and `n_jobs` see
+    model, then those of other counts; a θ-step's rows then take the place of N_dk. For
+    `device` and `n_jobs` see
     :func:`topicfold.engine.make_engine`.
     """
     n_topics = len(topics)
-    if step is not None and type(step).update is ThetaStep.update:
-        prior, step = step.pseudo_count, None
+    if step is not None and sides is None and type(step).update is ThetaStep.update:
+        prior, step = prior + step.pseudo_count, None
     place: dict[str, Any] = {"dtype": dtype, "device": device}
     if isinstance(X, BlockCorpus) and sides is None:
         options: dict[str, Any] = {"prior": prior, "link": link, "step": step}
@@ -85,16 +86,22 @@ def fold_in(
         own = {"threads": n_threads(n_jobs), "data": data}
         return map_rows(X, of_block, n_topics, (topics,), **own)
     place |= {"n_jobs": n_jobs, "word_order": order_of_topics(topics)}
+    updates: dict[str, Any] = {"max_updates": max_iter, "tol": tol}
     if step is not None:
         # In float64: some steps come to rest slowly, and where one stops would depend
         # on the last bits, which depend on the batch.
         place["dtype"] = np.float64
+    if step is not None and sides is None:
         theta = _stepped(X, topics, step, data, start, max_iter, tol, place)
         return theta.astype(dtype, copy=False)
     engine = make_engine(X, n_topics, **place)
-    updates: dict[str, Any] = {"max_updates": max_iter, "tol": tol}
     if sides is not None:
-        return _with_sides(engine, engine.pack_topics(topics), sides, link, updates)
+        packed, beside = engine.pack_topics(topics), None
+        if step is not None:
+            beside = step, Context.of(engine, packed)
+            beside[1].data = data
+        theta = _with_sides(engine, packed, sides, link, updates, beside)
+        return theta.astype(dtype, copy=False)
     begin: Any = np.broadcast_to(1.0, (X.shape[0], n_topics))
     if link == "digamma":
         # As many pseudo-counts as the posterior will have.
@@ -213,18 +220,78 @@ def settled(
     return weights, done
 
 
-def _with_sides(
-    engine: Engine, topics: Array, sides: SideData, link: Link, updates: dict[str, Any]
+def _settled_by_steps(
+    engine: Engine,
+    topics: Array,
+    known: SideRows,
+    beside: tuple[ThetaStep, Context],
+    updates: dict[str, Any],
+) -> Any:
+    """Return the weights of documents that a θ-step and sides make in turns.
+
+    First without evidence, as in `settled`. A document that an update has hardly
+    changed stays as it is, for good: the next one would be the same.
+    """
+    ones = np.broadcast_to(1.0, (engine.n_documents, engine.n_topics))
+    weights = known.weights(engine.pack_documents(ones), None, None)
+    rounds = [updates["max_updates"]] + [EVIDENCE_ROUNDS] * bool(
+        known.now.of("evidence")
+    )
+    for said, n_rounds in enumerate(rounds):
+        for _ in range(n_rounds):
+            counts = engine.document_pass(weights, topics).counts
+            old = known.without_evidence(weights)
+            rows = stepped_counts(*beside, counts, old)
+            new = known.weights(rows, counts if said else None, None)
+            both, tol = (new, weights), (updates["tol"],)
+            (moving,) = engine.gather_rows(_moving_rows, both, tol)
+            weights = engine.map_rows(_moved_rows, both, tol)
+            if not moving:
+                break
+    return weights
+
+
+def _moves(new: Array, old: Array, tol: float) -> Any:
+    """Return which mixtures change by more than `tol` (L1)."""
+    change = normalize_rows(np.array(new)) - normalize_rows(np.array(old))
+    return np.abs(change).sum(axis=1) > tol
+
+
+def _moving_rows(
+    rows: slice, lengths: Any, arrays: list[Any], data: Any, tol: float
+) -> tuple[int]:
+    new, old = map(to_numpy, arrays)
+    return (int(_moves(new, old, tol).sum()),)
+
+
+def _moved_rows(
+    rows: slice, lengths: Any, arrays: list[Any], data: Any, tol: float
 ) -> Array:
-    """Return θ (D, K) of documents whose sides are known.
+    new, old = arrays
+    moves = array_module(new).asarray(_moves(to_numpy(new), to_numpy(old), tol))
+    return array_module(new).where(moves[:, None], new, old)
+
+
+def _with_sides(
+    engine: Engine,
+    topics: Array,
+    sides: SideData,
+    link: Link,
+    updates: dict[str, Any],
+    beside: tuple[ThetaStep, Context] | None = None,
+) -> Array:
+    """Return θ (D, K) of documents whose sides are known, with the θ-step beside them.
 
     With a mixing, documents that have entities get their mixtures, whatever the words
     are. Every document is by itself, as long as its sides are.
     """
     known = SideRows(engine, sides.without("mixing"))
-    rows, done = settled(engine, topics, known, link, updates)
-    if link == "digamma" or sides.of("evidence"):
-        rows = known.weights(done.counts, None, None)
+    if beside is not None:
+        rows = _settled_by_steps(engine, topics, known, beside, updates)
+    else:
+        rows, done = settled(engine, topics, known, link, updates)
+        if link == "digamma" or sides.of("evidence"):
+            rows = known.weights(done.counts, None, None)
     theta = known.doc_topics(rows)
     if known.own is None:
         theta = _evened(theta, engine)
@@ -237,7 +304,7 @@ def _with_entities(theta: Array, sides: SideData) -> Array:
     if found is None:
         return theta
     side, data = found
-    M = side.mixing(data, sides.context)
+    M = mixing_of(side, data, sides.context)
     prior = normalize_rows(np.array([sides.context.alpha], dtype=np.float64))
     mixed = M @ np.vstack([side.entity_topics_, prior])  # type: ignore[attr-defined]
     named = np.diff(M.indptr) > 0

@@ -17,6 +17,7 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.blocks.executor import map_rows, prepare_blocks
+from topicfold.engine.protocol import corpus_fingerprint
 from topicfold.infer.frank_wolfe import frank_wolfe
 
 
@@ -63,12 +64,8 @@ class FstmLearning:
 
     def fingerprint(self) -> dict[str, float]:
         """Tell this corpus from others."""
-        return {
-            "documents": self.X.shape[0],
-            "terms": self.X.shape[1],
-            "topics": self.word_major.shape[1],
-            "tokens": float(self.X.sum(dtype=np.float64)),
-        }
+        tokens = self.X.sum(dtype=np.float64)
+        return corpus_fingerprint(self.X.shape, self.word_major.shape[1], tokens)
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on from here."""

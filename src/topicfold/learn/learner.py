@@ -60,10 +60,12 @@ from topicfold.parts.steps import (
     PhiStep,
     Step,
     ThetaStep,
+    as_counts,
     documents_value,
     has_no_effect,
     is_plain,
     learn_from_documents,
+    moved_rows,
     moved_shares,
     prepare_step,
     step_back,
@@ -71,7 +73,7 @@ from topicfold.parts.steps import (
     update_documents,
     update_topics,
 )
-from topicfold.parts.together import SideData
+from topicfold.parts.together import SideData, topics_of
 
 PRIOR_EVERY = 5
 # With evidence the objective need not rise: passes over which its change is taken.
@@ -225,11 +227,11 @@ class Learner:
         learned = self.theta_step.moved()
         if self.extrapolation is None or self._pass is None:
             return learned
+        rows, gather = [self.documents, self._pass.counts], self.engine.gather_rows
         if self.known is not None and self.known.own is not None:
-            total = self.known.moved(self.documents, self._pass.counts)
-        else:
-            rows = self.documents, self._pass.counts
-            (total,) = self.engine.gather_rows(_moved_rows, rows, (self.alpha,))
+            own, gather = self.known.own, self.known.gather
+            rows += [row for row in (own.floor, own.scale) if row is not None]
+        (total,) = gather(_distances, tuple(rows), (self.alpha,))
         return max(learned, float(total) / max(self.engine.n_documents, 1))
 
     def start(self) -> float:
@@ -317,8 +319,9 @@ class Learner:
     def _move_shares(self, moves: list[Move]) -> None:
         engine, documents = self.engine, self.documents
         if not isinstance(documents, np.ndarray) or documents.ndim == 1:
+            shared = moved_shares, moves
             self.documents = engine.map_rows(
-                _moved_documents, (documents,), (moves,), out=documents
+                moved_rows, (documents,), shared, out=documents
             )
             return
 
@@ -444,7 +447,7 @@ class Learner:
         safe = self._safe = self.theta_step.safeguarded and self._on_simplex
         if self.known is not None or self.alpha.any():
             if self._on_simplex:
-                new = self._as_counts(new)
+                new = as_counts(new, self.engine)
             new = self._with_prior(new, counts, None if safe else old)
             self._on_simplex = False
         self.documents = new
@@ -478,7 +481,8 @@ class Learner:
             return self._evaluated[1]
 
         context.evaluate = evaluate
-        new, made = update_documents(step, counts, theta, context, on_simplex)
+        kept = self.known is not None  # evidence is of the counts
+        new, made = update_documents(step, counts, theta, context, on_simplex, kept)
         context.evaluate = None  # it holds the old mixtures
         learn_from_documents(step, counts, new, context, made)
         return new, made
@@ -488,13 +492,6 @@ class Learner:
         if self.known is None:
             return documents, self._on_simplex
         return self.known.without_evidence(documents), False
-
-    def _as_counts(self, theta: Any) -> Any:
-        """Return packed mixtures times the lengths of the documents."""
-        engine = self.engine
-        lengths = np.maximum(engine.document_lengths, 1.0)[:, None]
-        shape = engine.n_documents, engine.n_topics
-        return theta * engine.pack_documents(np.broadcast_to(lengths, shape))
 
     # ---- topics
 
@@ -524,8 +521,7 @@ class Learner:
             columns, eta = group.columns, self._eta(group)
             own = counts[:, columns].T
             if group.side is None and self._topic_side is not None and self.known:
-                everything, context = np.arange(own.shape[0]), self.known.now.context
-                found = self._topic_side[0].topics(own, eta, everything, context)
+                found = topics_of(self._topic_side[0], own, eta, self.known.now.context)
             else:
                 found = plain_topics(own, eta)
             weights[:, columns] = found.weights.T
@@ -688,7 +684,9 @@ class Learner:
     def fingerprint(self) -> dict[str, Any]:
         """Tell this corpus, and what is known of its documents, from others."""
         own = {} if self.known is None else self.known.fingerprint()
-        return {**corpus_fingerprint(self.engine), **own}
+        engine, tokens = self.engine, self.engine.document_lengths.sum()
+        shape = engine.n_documents, engine.n_terms
+        return {**corpus_fingerprint(shape, engine.n_topics, tokens), **own}
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on from here."""
@@ -1053,13 +1051,17 @@ def _residual_rows(
     return (_Largest(abs(change * used).max()),)
 
 
-def _moved_rows(
+def _distances(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, alpha: Any
 ) -> tuple[float]:
-    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass."""
-    before, counts = arrays
+    """Return ``½ Σ_dk |θ_dk − θ'_dk|`` of mixtures before and after a pass.
+
+    Documents may have rows of their own: a prior in place of α, and evidence.
+    """
+    before, counts, *own = arrays
     xp = array_module(before)
-    after = counts + xp.asarray(alpha.astype(counts.dtype))
+    prior = own[0] if own else xp.asarray(alpha.astype(counts.dtype))
+    after = (counts * own[1] if len(own) > 1 else counts) + prior
     totals = after.sum(axis=1, keepdims=True)
     used = totals > 0  # a document without words has no mixture of its own
     after /= xp.where(used, totals, 1)
@@ -1085,12 +1087,6 @@ def plain_topics(counts: Array, eta: float) -> TopicWeights:
     totals = np.where(totals > 0, totals, 1.0)
     weights = (counts + eta) / totals
     return TopicWeights(weights, 1.0 / totals, eta / totals)
-
-
-def _moved_documents(
-    rows: slice, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
-) -> Array:
-    return moved_shares(arrays[0], moves)
 
 
 def _moved_own(own: OwnShare, moves: list[Move]) -> OwnShare:

@@ -19,6 +19,7 @@ from topicfold.core.counts import OuterSum, normalize_rows
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import Link, make_engine
+from topicfold.engine.protocol import corpus_fingerprint
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in, settled
 from topicfold.learn.initial import initial_topics
@@ -294,13 +295,8 @@ class OnlineFit:
     def fingerprint(self) -> dict[str, Any]:
         """Tell this corpus from others."""
         known = {} if self.sides is None else self.sides.fingerprint()
-        return {
-            "documents": self.X.shape[0],
-            "terms": self.X.shape[1],
-            "topics": self.start_options[0],
-            "tokens": float(self.X.sum(dtype=np.float64)),
-            **known,
-        }
+        tokens = self.X.sum(dtype=np.float64)
+        return corpus_fingerprint(self.X.shape, self.start_options[0], tokens) | known
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs: the statistics, and the random numbers'."""

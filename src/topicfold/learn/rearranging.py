@@ -39,10 +39,10 @@ from topicfold.parts.steps import Move
 Vector = NDArray[np.float64]
 # Passes before which topics are looked at.
 AT = (6, 12, 18, 24, 30)
-# Where words are drawn one by one, later ones as well: so many passes after each look
-# that moves topics, and the last.
+# Where documents repeat words as independent tokens would, there are later looks: so
+# many passes after each that moves topics, up to the last pass.
 EVERY, LAST = 6, 60
-# Documents of the sample: least, for each topic, most; and tokens of one in the mean.
+# Documents of the sample: at least, per topic, at most; and mean tokens of one.
 LEAST_DOCUMENTS, DOCUMENTS_PER_TOPIC, MOST_DOCUMENTS = 600, 20, 3000
 SAMPLE_TOKENS = 60
 # α is learned after these sweeps over the sample, by so many rounds of Minka's fixed
@@ -50,33 +50,34 @@ SAMPLE_TOKENS = 60
 LEARNED_AFTER = (2, 3)
 ALPHA_ROUNDS = 7
 LEAST_ALPHA = 1e-3
-# Two topics are one where their words are at least this much alike (1 is the same), and
-# both are worth less than this in place of one, in nats for each token of the smaller
-# one. Where they are worth far less than nothing, their words stand in the same
-# documents, as those of a form do, and need not be the same.
+# Two topics are merged if their words have at least this similarity (1: the same), and
+# if having both gains less than `LEAST_WORTH` nats per token of the smaller one. If it
+# loses more than `TOGETHER`, they are kept: their words differ but occur in the same
+# documents, as the parts of a form do.
 LEAST_LIKENESS = 0.65
 LEAST_WORTH, TOGETHER = 0.05, -0.2
-# Halves of a topic that are worth less than this for each of its tokens are no topics.
+# A topic is split only if its halves gain more than this per token.
 LEAST_HALVES = -0.06
-# Topics whose shares vary less than this part of the median are of common words.
+# A topic is one of common words if its shares vary less than this part of the median.
 EVENLY = 0.1
 # Topics with fewer tokens in the sample are left alone.
 LEAST_TOKENS = 30
-# Topics that are compared with all at a time.
+# Topics that are compared with all others at a time.
 BLOCK = 16
-# Topics that may move at a time.
+# Share of the topics that may be merged at a time.
 MOST_MOVED = 0.2
-# How far the logarithm of how often documents repeat words, in place of how often
-# their topics would, may be from 0 for words that are drawn one by one, and is for
-# those that are not: that of drawn corpora is 0.2 at most, that of longer real texts
-# 0.8 to 2 (benchmarks/results/mixtures.md). Of words in fewer documents than this share
-# of them: others' repeats are most, and as topics say also in texts.
+# The ratio of how often documents repeat a word to how often their topics alone would
+# repeat it. Tokens count as independent if its logarithm is at most the first number,
+# and as repeated in bursts if it is at least the second: it is 0.2 at most in simulated
+# corpora, 0.8 to 2 in longer real texts (benchmarks/results/mixtures.md).
 ONE_BY_ONE, IN_BURSTS = 0.3, 0.5
+# Only words of fewer documents than this share: the many repeats of common words are
+# what topics predict, in real texts too.
 REPEATED_IN = 0.1
-# Tokens of a document in the mean from which that can be told, and is: the topics of
-# shorter ones follow their tokens.
+# Mean tokens of a document up to which that cannot be measured, and from which it can:
+# topics that were drawn for short documents follow their tokens.
 TOO_SHORT, LONG_ENOUGH = 15.0, 30.0
-# Of a word's tokens on either side, so that no half is without a word.
+# Added to a word's tokens in both halves of a topic, so that neither lacks a word.
 SMOOTHING = 0.1
 
 

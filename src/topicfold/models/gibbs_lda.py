@@ -236,7 +236,9 @@ class GibbsLDA(SidedModel, DirichletTopics):
             n_jobs=self.n_jobs,
         )
 
-    def _known_mixtures(self, X: Any, known: SideData) -> Array:
+    def _known_mixtures(
+        self, X: Any, known: SideData, given: Mapping[str, Any]
+    ) -> Array:
         return own_mixtures(
             X,
             self.components_,

@@ -42,18 +42,20 @@ ALPHA_SUM, ALPHA_MOST = 2.0, 0.2
 FEW_TOPICS = 20
 ETA_SHARE = 0.1
 ETA_LEAST, ETA_MOST, ETA_MOST_BY_ROOT = 0.002, 0.1, 0.3
-# Counts in a topic of the median word from which words begin to be frequent, and are.
-# Where they are, all of a token leaves its word's counts, not half of it, and the upper
-# limit of η does not fall (benchmarks/results/mixtures.md).
+# Words are rare up to the first count of the median word in a topic, and frequent from
+# the second. If they are frequent, a token's own count is left out of its word's counts
+# completely, not by half, and the upper limit of η does not fall
+# (benchmarks/results/mixtures.md).
 RARE, FREQUENT = 1.0, 2.0
 # α, η and the start of a stream, of which only the first batch is known.
 STREAM_PRIORS = {"cvb0": (0.05, 0.01), "variational": (0.1, 0.01)}
 STREAM_INIT = {"cvb0": "random", "variational": "svd"}
 CVB0_TOL = 5e-5
 DEFAULT_TOL = 1e-5
-# Of topics that start from clusters of embeddings, in short and in longer texts: more
-# passes lead away from the clusters, to documents that agree less with classes. In
-# longer texts the common words need some (benchmarks/results/embeddings.md).
+# Tolerances of topics that start from clusters of embeddings, for short texts and for
+# longer ones. More passes lead away from the clusters, and mixtures then agree less
+# with classes; in longer texts, common words need some passes to leave the clusters
+# (benchmarks/results/embeddings.md).
 EMBEDDED_TOLS = 1e-3, 3e-4
 ALGORITHMS = {"cvb0": Cvb0, "variational": Variational}
 
@@ -344,6 +346,7 @@ class LDA(SidedModel, StreamedModel):
 
     def _check_sides(self) -> None:
         """Refuse options that sides cannot go with."""
+        self._check_combination()
         if self.batch_size is not None:
             check_place(self.sides_, "online")
         if self.algorithm == "variational":

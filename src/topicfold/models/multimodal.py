@@ -29,12 +29,14 @@ from topicfold.parts.sides import Side
 from topicfold.phi.matrices import OtherCounts
 from topicfold.topic_data import TopicData
 
-# A token's worth where translations are looked for; the least share of a topic in the
-# mixture of such tokens, and in the mean of their words; nearest documents that say how
-# crowded a place is, and those that are looked at; known documents that words are
-# compared with (benchmarks/sides_polylingual.py).
+# How translations are found (benchmarks/sides_polylingual.py): the weight of a token;
+# what is added to the shares of topics in mixtures and in the mean of a document's
+# words, before logarithms are taken.
 LIGHT, LEAST_OF_MIXTURE, LEAST_OF_WORDS = 0.05, 1e-4, 1e-2
+# How crowded the place of a candidate is, is measured by so many nearest documents,
+# among at most so many; candidates are rated in blocks of so many documents.
 NEAREST, MOST_COMPARED, AT_ONCE = 10, 5000, 1024
+# Known documents at most, with whose words those of others are compared.
 MOST_KNOWN = 1000
 Rows = NDArray[np.float64]
 

@@ -163,9 +163,11 @@ class PLSA(SidedModel, StreamedModel):
             graph=graph,
             data=self._step_data(step, Context.of(engine, phi.T), side_data),
         )
-        del counts, joined, phi  # the engine has its own arrangement
+        del joined, phi, engine  # the learner has its own arrangement
         self._learn(algorithm)
         algorithm.keep_results()
+        del algorithm  # documents are inferred again
+        self._finish_sides(counts, sides, side_data)
 
     def _theta_step(self) -> ThetaStep:
         return ThetaStep() if self.theta_step is None else self.theta_step
@@ -194,9 +196,18 @@ class PLSA(SidedModel, StreamedModel):
         return [*super()._keywords(sides), *([] if own is None else [own])]
 
     def _mixtures(self, X: Any, known: Mapping[str, Any] = EMPTY) -> Array:
+        options = {**self._fold_in_options(), **self._step_options(X, known)}
+        return fold_in(X, self.components_, dtype=X.dtype, **options)
+
+    def _fold_in_options(self) -> dict[str, Any]:
+        # The prior that a side gives documents of which it knows nothing.
+        prior = getattr(self, "doc_topic_prior_", 0.0)
+        return {**super()._fold_in_options(), "prior": prior}
+
+    def _step_options(self, X: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         step = getattr(self, "theta_step_", None)
         if step is None or step.needs_graph or step.needs_all_documents:
-            return super()._mixtures(X, known)
+            return {}
         data = None
         if step.data is not None:
             context = self._side_context(
@@ -204,8 +215,7 @@ class PLSA(SidedModel, StreamedModel):
             )
             context.word_order = np.arange(X.shape[1])
             data = step.check(known.get(step.data), context)
-        options = {**self._fold_in_options(), "step": step, "data": data}
-        return fold_in(X, self.components_, dtype=X.dtype, **options)
+        return {"step": step, "data": data}
 
     def _document_graph(self, X: sparse.csr_matrix, y: Any) -> Any:
         """Return the graph that a θ-step was given, or the nearest neighbours'."""

@@ -30,9 +30,17 @@ from topicfold.models.base import LearnedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context
 from topicfold.parts.tables import side_tables
-from topicfold.parts.together import SideData, check_place, check_together
+from topicfold.parts.together import (
+    SideData,
+    check_place,
+    check_together,
+    counts_of,
+    prior_of,
+)
 
 AnySide = TypeVar("AnySide", bound=Side)
+# Hooks of sides that say something of a new document even without data of it.
+OF_DOCUMENTS = {"evidence", "mask", "prior"}
 
 
 class NoSideError(DataError, AttributeError):
@@ -297,15 +305,14 @@ class SidedModel(LearnedModel):
         if named:
             self.topic_names_ = min(reversed(named), key=lambda n: list(n).count(""))
         for side, _ in sides.of("prior"):
-            self.doc_topic_prior_ = np.array(side.prior(None, sides.context))[0]
+            self.doc_topic_prior_ = np.array(prior_of(side, None, sides.context))[0]
         self._fit_predictions(counts, sides, side_data)
 
     def _fit_predictions(
         self, counts: Any, sides: SideData, side_data: Mapping[str, Any]
     ) -> None:
         """Let sides learn from mixtures like those that `transform` will make."""
-        pairs = zip(sides.sides, sides.data, strict=True)
-        own = [pair for pair in pairs if pair[0].predicts]
+        own = [pair for pair in sides.pairs() if pair[0].predicts]
         if not own:
             return
         hidden = self._predicted()
@@ -328,10 +335,12 @@ class SidedModel(LearnedModel):
         return (
             self._mixtures(X, given)
             if known is None
-            else self._known_mixtures(X, known)
+            else self._known_mixtures(X, known, given)
         )
 
-    def _known_mixtures(self, X: Any, known: SideData) -> Array:
+    def _known_mixtures(
+        self, X: Any, known: SideData, given: Mapping[str, Any]
+    ) -> Array:
         """Return the mixtures of documents of which more than words is known."""
         context = known.context
         weights, link = self._sided_topics()
@@ -343,12 +352,21 @@ class SidedModel(LearnedModel):
             X = _side_by_side(parts)
         options = LearnedModel._fold_in_options(self)
         options |= {"link": link, "sides": known, "dtype": X.dtype}
-        return fold_in(X, np.hstack(topics), **options)
+        return fold_in(X, np.hstack(topics), **options, **self._step_options(X, given))
+
+    def _step_options(self, X: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the θ-step by which new documents are inferred, with its data."""
+        return {}
 
     def _known_now(self, X: Any, given: Mapping[str, Any]) -> SideData | None:
         """Return the fitted sides with the data of new documents; None without any."""
         sides = getattr(self, "sides_", [])
-        used = [side for side in sides if given.get(side.keyword) is not None]
+        used = [
+            side
+            for side in sides
+            if (given.get(side.keyword) is not None)
+            or (side.keyword is None and side.known_later and side.hook in OF_DOCUMENTS)
+        ]
         if not used:
             return None
         context = self._side_context(
@@ -357,7 +375,7 @@ class SidedModel(LearnedModel):
         data: list[Any] = [None] * len(used)
         for place in _in_order(used):
             side = used[place]
-            data[place] = side.check(given[str(side.keyword)], context)
+            data[place] = side.check(given.get(str(side.keyword)), context)
             _lengthen(context, side, data[place])
         return SideData(used, data, context)
 
@@ -417,13 +435,13 @@ def _in_order(sides: Sequence[Side]) -> list[int]:
 def _lengthen(context: Context, side: Side, data: Any) -> None:
     """Add the tokens that a side brings to the lengths of the documents."""
     if side.hook == "counts":
-        own = side.counts(data, context).sum(axis=1, dtype=np.float64)
+        own = counts_of(side, data, context).sum(axis=1, dtype=np.float64)
         context.lengths = context.lengths + np.asarray(own).ravel()
 
 
 def _columns_of(side: Side, data: Any, context: Context, X: Any) -> Any:
     """Return the counts of a side as they are joined to X: in blocks only if X is."""
-    part = side.counts(data, context)
+    part = counts_of(side, data, context)
     if isinstance(part, BlockCorpus):
         if isinstance(X, BlockCorpus):
             return part

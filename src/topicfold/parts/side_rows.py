@@ -30,12 +30,20 @@ from topicfold.engine.protocol import (
 )
 from topicfold.exceptions import DataError
 from topicfold.parts.sides import Side, learn_from
-from topicfold.parts.steps import Move, ThetaStep, moved_shares, moved_values
+from topicfold.parts.steps import (
+    Move,
+    ThetaStep,
+    moved_rows,
+    moved_shares,
+    moved_values,
+)
 from topicfold.parts.together import (
     Precomputed,
     RowData,
     SideData,
     check_place,
+    mixing_of,
+    prior_of,
     spread,
     tilt_of,
 )
@@ -72,11 +80,11 @@ class SideRows:
         self.allowed = sides.allowed()
         self._prior_made_of: list[Any] = []
         if sides.context.fitting and sides.context.iteration == 0:
-            for side, data in self._pairs():
+            for side, data in self.now.pairs():
                 side.prepare(data, sides.context)
         if self.mixing is not None:
             side, data = self.mixing
-            self._M = side.mixing(data, sides.context).astype(engine.dtype)
+            self._M = mixing_of(side, data, sides.context).astype(engine.dtype)
             shape = self._M.shape[1], engine.n_topics
             self.entity_topics = np.full(shape, 1.0 / shape[1], engine.dtype)
 
@@ -85,13 +93,11 @@ class SideRows:
     ) -> Any:
         return self.engine.map_rows(_mapped, inputs, (function, *shared), data=data)
 
-    def _gather(
+    def gather(
         self, function: Any, inputs: Any, shared: Any = (), data: Any = None
     ) -> tuple[Any, ...]:
+        """Return the sums of what a function returns, for `ROWS` at a time."""
         return self.engine.gather_rows(_summed, inputs, (function, *shared), data)
-
-    def _pairs(self) -> Iterator[tuple[Side, Any]]:
-        return zip(self.now.sides, self.now.data, strict=True)
 
     # ---- learning
 
@@ -103,7 +109,7 @@ class SideRows:
         `blend` returns sums of a stream, given a side and those of a batch.
         """
         self.now = self.now.at(iteration, alpha, eta)
-        for side, data in self._pairs():
+        for side, data in self.now.pairs():
             if not side.learns:
                 continue
             sums = functools.partial(self._sums, side, data, counts)
@@ -113,7 +119,7 @@ class SideRows:
                 side.learn(blend(side, sums()), self.now.context)
         if self.mixing is not None:
             shared = (self.entity_topics,)
-            (found,) = self._gather(_entity_rows, (counts,), shared, self._M)
+            (found,) = self.gather(_entity_rows, (counts,), shared, self._M)
             own = self.entity_topics * found.astype(self.engine.dtype)
             own += alpha.astype(own.dtype)
             self.entity_topics = normalize_rows(own)
@@ -123,12 +129,12 @@ class SideRows:
             plain = self.engine.unpack_documents(counts)
             return side.gather(plain, data, self.now.context)
         shared = side, self.now.context.for_rows()
-        return self._gather(_gathered, (counts,), shared, data)
+        return self.gather(_gathered, (counts,), shared, data)
 
     def value(self, counts: Any) -> float:
         """Return the sides' part of the objective."""
         total = 0.0
-        for side, data in self._pairs():
+        for side, data in self.now.pairs():
             if type(side).value is Side.value:
                 continue
             if side.needs_all_documents:
@@ -136,7 +142,7 @@ class SideRows:
                 total += side.value(plain, data, self.now.context)
             else:
                 shared = side, self.now.context.for_rows()
-                rows = self._gather(_valued, (counts,), shared, data)
+                rows = self.gather(_valued, (counts,), shared, data)
                 total += float(rows[0])
         return total
 
@@ -148,7 +154,7 @@ class SideRows:
         rows = [documents]
         if own is not None:
             rows += [own.floor] if own.scale is None else [own.floor, own.scale]
-        (value,) = self._gather(_log_prior_rows, tuple(rows), (alpha,))
+        (value,) = self.gather(_log_prior_rows, tuple(rows), (alpha,))
         return float(value)
 
     # ---- rows of documents
@@ -204,7 +210,7 @@ class SideRows:
         self._like = None
         side, data = self.now.one("prior") or (None, None)
         if side is not None and side.needs_all_documents:
-            side, data = Precomputed(), side.prior(data, context)
+            side, data = Precomputed(), prior_of(side, data, context)
         times = None if allowed is None else spread(allowed)
         inputs = (like,) if scale is None else (like, scale)
         floor = self._map(
@@ -233,7 +239,7 @@ class SideRows:
         rows = [weighted, weights, counts]
         if self.own is not None:
             rows += [row for row in (self.own.floor, self.own.scale) if row is not None]
-        (value,) = self._gather(_bound_rows, tuple(rows), (alpha,))
+        (value,) = self.gather(_bound_rows, tuple(rows), (alpha,))
         return float(value)
 
     # ---- topics that are merged and split
@@ -242,13 +248,13 @@ class SideRows:
         """Return the topics that stand for nothing in any side."""
         context = self.now.context
         found = np.ones(context.n_topics, dtype=bool)
-        for side, data in self._pairs():
+        for side, data in self.now.pairs():
             found &= side.free_topics(data, context)
         return found
 
     def move(self, moves: list[Move]) -> None:
         """Let what is known of topics follow those that were merged and split."""
-        for side, data in self._pairs():
+        for side, data in self.now.pairs():
             side.follow(moves, data)
         if self.own is None:
             return
@@ -258,8 +264,8 @@ class SideRows:
             return
         scale, floor = self.own.scale, self.own.floor
         if scale is not None:
-            scale = self._map(_moved_values, (scale,), (moves,))
-        floor = self._map(_moved_shares, (floor,), (moves,))
+            scale = self._map(moved_rows, (scale,), (moved_values, moves))
+        floor = self._map(moved_rows, (floor,), (moved_shares, moves))
         self.own = OwnShare(scale, floor)
 
     def _remake(self, found: tuple[Side, Any] | None) -> None:
@@ -283,16 +289,6 @@ class SideRows:
             f"smaller weight, or leave out edges that contradict {sides}."
         )
 
-    def moved(self, documents: Any, counts: Any) -> float:
-        """Return ``½ Σ_dk |A_dk − A'_dk|`` of shares before and after a pass."""
-        own = self.own
-        if own is None:
-            raise RuntimeError("documents have no rows of their own")
-        rows = [documents, counts, own.floor]
-        rows += [] if own.scale is None else [own.scale]
-        (total,) = self._gather(_moved_rows, tuple(rows))
-        return float(total)
-
     # ---- results
 
     def doc_topics(self, documents: Any) -> Array:
@@ -311,7 +307,7 @@ class SideRows:
             self.mixing[0].keep_entities(self.entity_topics)
         self.now = replace(self.now, context=replace(self.now.context, last=True))
         counts = None
-        for side, data in self._pairs():
+        for side, data in self.now.pairs():
             if side.learns_last:
                 counts = self._last_counts(documents) if counts is None else counts
                 self._check_finite(counts)
@@ -320,7 +316,7 @@ class SideRows:
             side.finish(self.now.context)
 
     def _check_finite(self, counts: Any) -> None:
-        (finite,) = self._gather(_finite_rows, (counts,))
+        (finite,) = self.gather(_finite_rows, (counts,))
         if finite < self.engine.n_documents:  # a state went on from nonsense
             raise DataError(
                 "The fit ended with topics that contain NaN or infinity. If it was "
@@ -384,7 +380,7 @@ class SideRows:
 
     def _carried(self) -> Iterator[tuple[str, Any, str, tuple[int, ...]]]:
         """Yield what sides carry: a name, whose attribute it is, and its shape."""
-        for number, (side, data) in enumerate(self._pairs()):
+        for number, (side, data) in enumerate(self.now.pairs()):
             kind = type(side)
             if side.learns and kind.carried is Side.carried:
                 raise DataError(
@@ -475,7 +471,7 @@ def _floors(
     own, times = data
     like, *scale = arrays
     there = context.of_rows(lengths)
-    prior = context.alpha if side is None else side.prior(own, there)
+    prior = context.alpha if side is None else prior_of(side, own, there)
     prior = np.broadcast_to(prior, like.shape)
     prior = prior * scale[0] if scale else prior
     return prior if times is None else prior * times[:, None]
@@ -532,32 +528,8 @@ def _entity_rows(
     return (np.asarray(M.T @ ratio).astype(np.float64),)
 
 
-def _moved_rows(
-    rows: slice, lengths: Any, arrays: list[Array], data: Any
-) -> tuple[float]:
-    before, counts, floor, *scale = arrays
-    after = counts * scale[0] + floor if scale else counts + floor
-    total = after.sum(axis=1, keepdims=True)
-    after = after / np.where(total > 0, total, 1)
-    total = before.sum(axis=1, keepdims=True)
-    after -= before / np.where(total > 0, total, 1)
-    return (float(np.abs(after).sum(dtype=np.float64)) / 2,)
-
-
 def _finite_rows(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> tuple[int]:
     return (int(np.isfinite(arrays[0]).all(axis=1).sum()),)
-
-
-def _moved_shares(
-    rows: Any, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
-) -> Array:
-    return moved_shares(arrays[0], moves)
-
-
-def _moved_values(
-    rows: Any, lengths: Any, arrays: list[Array], data: Any, moves: list[Move]
-) -> Array:
-    return moved_values(arrays[0], moves)
 
 
 def _log_prior_rows(

@@ -510,18 +510,37 @@ def _needs_all(step: ThetaStep) -> bool:
     return step.needs_all_documents or step.needs_graph
 
 
+def stepped_counts(step: ThetaStep, context: Context, counts: Any, theta: Any) -> Any:
+    """Return what a step makes of packed counts, of the same sums as these."""
+    new, on_simplex = update_documents(step, counts, theta, context, False, kept=True)
+    return as_counts(new, context.corpus) if on_simplex else new
+
+
+def as_counts(theta: Any, engine: Engine) -> Any:
+    """Return packed mixtures times the lengths of the documents."""
+    lengths = np.maximum(engine.document_lengths, 1.0)[:, None]
+    shape = engine.n_documents, engine.n_topics
+    return theta * engine.pack_documents(np.broadcast_to(lengths, shape))
+
+
 def update_documents(
-    step: ThetaStep, counts: Any, theta: Any, context: Context, on_simplex: bool
+    step: ThetaStep,
+    counts: Any,
+    theta: Any,
+    context: Context,
+    on_simplex: bool,
+    kept: bool = False,
 ) -> tuple[Any, bool]:
-    """Return new packed mixtures, maybe in `counts`, and whether they are on the
-    simplex.
+    """Return new packed mixtures, and whether they are on the simplex.
+
+    They may be in `counts`, unless these are `kept`.
     """
     engine = context.corpus
     if type(step).update is ThetaStep.update:
         return _plain_documents(step, counts, engine), False
     if not _needs_all(step):
         shared = _sent(step, context, on_simplex)
-        out = None if step.learns else counts
+        out = None if step.learns or kept else counts
         both = counts, theta
         return engine.map_rows(_new_rows, both, shared, out, context.data), True
     used = slice(0, engine.n_topics)
@@ -717,8 +736,8 @@ def _between_rows(
 
 
 # ---- topics that are merged and split between two passes (`learn.rearranging`)
-# Shares of topics are added and divided; what is said of a topic, as a coefficient is,
-# stays with it, and both halves have it.
+# Shares of topics are added and divided. What belongs to a topic, as a coefficient
+# does, stays with it, and both halves get it.
 
 
 Rows = TypeVar("Rows", bound=Array)
@@ -749,3 +768,15 @@ def moved_values(rows: Rows, moves: Sequence[Move]) -> Rows:
     for _, b, c, _ in moves:
         rows[..., b] = rows[..., c]
     return rows
+
+
+def moved_rows(
+    rows: slice,
+    lengths: Any,
+    arrays: list[Array],
+    data: Any,
+    move: Callable[[Array, Sequence[Move]], Array],
+    moves: Sequence[Move],
+) -> Array:
+    """Return rows of documents after merges and splits, for an engine."""
+    return move(arrays[0], moves)

@@ -7,18 +7,20 @@ table of the documentation is made from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import check_counts
 from topicfold.core.typing import Array
+from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.protocol import rows_of
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import Side
+from topicfold.parts.sides import Hook, Side, TopicWeights
 from topicfold.parts.steps import Context
 
 # Evidence of less than exp(-this) against a topic's rival is none: float32 has no
@@ -34,10 +36,13 @@ class SideData:
     data: Sequence[Any]
     context: Context
 
+    def pairs(self) -> Iterator[tuple[Side, Any]]:
+        """Yield the sides with their data."""
+        return zip(self.sides, self.data, strict=True)
+
     def of(self, hook: str) -> list[tuple[Side, Any]]:
         """Return the sides of a hook, with their data."""
-        pairs = zip(self.sides, self.data, strict=True)
-        return [(side, data) for side, data in pairs if side.hook == hook]
+        return [(side, data) for side, data in self.pairs() if side.hook == hook]
 
     def one(self, hook: str) -> tuple[Side, Any] | None:
         """Return the only side of a hook, if there is one."""
@@ -48,7 +53,7 @@ class SideData:
         """Return the sides with the data of some documents."""
         lengths = self.context.lengths[rows]
         sides, data = [], []
-        for side, own in zip(self.sides, self.data, strict=True):
+        for side, own in self.pairs():
             if side.hook == "mask":
                 side, own = Precomputed("mask"), side.allowed(own, self.context)
             sides.append(side)
@@ -58,13 +63,11 @@ class SideData:
 
     def fingerprint(self) -> dict[str, Any]:
         """Tell what is known of these documents from what is known of others."""
-        pairs = zip(self.sides, self.data, strict=True)
-        return {f"data of {type(side).__name__}": own for side, own in pairs}
+        return {f"data of {type(side).__name__}": own for side, own in self.pairs()}
 
     def without(self, hook: str) -> SideData:
         """Return the others."""
-        pairs = zip(self.sides, self.data, strict=True)
-        kept = [(side, data) for side, data in pairs if side.hook != hook]
+        kept = [(side, data) for side, data in self.pairs() if side.hook != hook]
         return replace(self, sides=[s for s, _ in kept], data=[d for _, d in kept])
 
     def allowed(self) -> sparse.csr_matrix | None:
@@ -74,6 +77,10 @@ class SideData:
             return None
         side, data = found
         allowed = sparse.csr_matrix(side.allowed(data, self.context), dtype=np.float64)
+        _check_shape(side, "allowed", allowed, self.context.n_topics, self.context)
+        without = np.flatnonzero(np.diff(allowed.indptr) == 0)
+        if len(without):
+            raise _wrong(side, "allowed", f"no topic for document {without[0]}", "one")
         allowed.data[:] = 1.0
         return allowed
 
@@ -118,15 +125,80 @@ class RowData:
                 part.carried[rows] = own
 
 
+# ---- what sides return, which may be written outside
+
+
+def _wrong(side: Side, method: str, found: str, wanted: str) -> DataError:
+    return DataError(
+        f"{type(side).__name__}.{method} returned {found}; return {wanted}."
+    )
+
+
+def _check_shape(
+    side: Side, method: str, found: Any, n_columns: int, context: Context
+) -> None:
+    shape, wanted = np.shape(found), (context.n_documents, n_columns)
+    if shape != wanted:
+        raise _wrong(
+            side, method, f"the shape {shape}", f"{wanted}, a row per document"
+        )
+
+
 def tilt_of(
     evidences: Sequence[tuple[Side, Any]], counts: Array, context: Context
 ) -> Array | None:
     """Return ``exp(δ − max δ)`` of all evidence on some rows; None without any."""
     if not evidences:
         return None
-    total = sum(side.evidence(counts, data, context) for side, data in evidences)
-    total = np.asarray(total) - np.max(total, axis=1, keepdims=True)
+    total: Any = 0
+    for side, data in evidences:
+        own = side.evidence(counts, data, context)
+        _check_shape(side, "evidence", own, counts.shape[1], context)
+        if not np.isfinite(np.max(own, axis=1)).all():  # −∞ rules single topics out
+            raise _wrong(side, "evidence", "NaN or infinity", "finite numbers")
+        total = total + own
+    total = total - np.max(total, axis=1, keepdims=True)
     return np.exp(np.maximum(total, -MOST_EVIDENCE))
+
+
+def prior_of(side: Side, data: Any, context: Context) -> Array:
+    """Return α, a row per document or one for all; without data, of unknown ones."""
+    found = np.asarray(side.prior(data, context))
+    if found.shape != (1, context.n_topics):
+        _check_shape(side, "prior", found, context.n_topics, context)
+    if not ((found > 0) & (found < np.inf)).all():
+        raise _wrong(side, "prior", "numbers that are not positive", "positive ones")
+    return found
+
+
+def mixing_of(side: Side, data: Any, context: Context) -> sparse.csr_matrix:
+    """Return M, whose rows sum to one, or to zero where no entity is known."""
+    found = sparse.csr_matrix(side.mixing(data, context))
+    _check_shape(side, "mixing", found, found.shape[1], context)
+    sums = np.asarray(found.sum(axis=1)).ravel()[np.diff(found.indptr) > 0]
+    if (found.data < 0).any() or not np.allclose(sums, 1.0, atol=1e-3):
+        raise _wrong(side, "mixing", "other rows", "positive ones that sum to 1")
+    return found
+
+
+def counts_of(side: Side, data: Any, context: Context) -> Any:
+    """Return the counts that a side brings: a CSR matrix, or blocks."""
+    found = side.counts(data, context)
+    _check_shape(side, "counts", found, found.shape[1], context)
+    if isinstance(found, BlockCorpus):
+        return found
+    return check_counts(found, f"What {type(side).__name__}.counts returned")
+
+
+def topics_of(side: Side, counts: Array, eta: float, context: Context) -> TopicWeights:
+    """Return the topics that a side makes of the counts of all columns of X."""
+    found = side.topics(counts, eta, np.arange(len(counts)), context)
+    if not isinstance(found, TopicWeights):
+        raise _wrong(side, "topics", type(found).__name__, "TopicWeights")
+    if np.shape(found.weights) != counts.shape:
+        shape = np.shape(found.weights)
+        raise _wrong(side, "topics", f"weights of the shape {shape}", f"{counts.shape}")
+    return found
 
 
 def spread(allowed: sparse.csr_matrix) -> NDArray[np.float64]:
@@ -144,6 +216,18 @@ def check_together(sides: Sequence[Side]) -> None:
             raise DataError(
                 f"sides has {side!r}, which is not a side. Give objects from "
                 "topicfold.evidence, theta or phi, for instance sides=[Authors()]."
+            )
+        hook = str(getattr(side, "hook", None))
+        if hook not in get_args(Hook):
+            raise DataError(
+                f"{type(side).__name__}.hook is {hook!r}. Set it to the side's place "
+                f"in a model: {', '.join(get_args(Hook))}."
+            )
+        method = "allowed" if hook == "mask" else hook
+        if getattr(type(side), method) is getattr(Side, method):
+            raise DataError(
+                f"{type(side).__name__} has the hook {hook!r}, but no method {method}. "
+                "Write it (topicfold.parts.sides says how)."
             )
         side._validate_params()
     for number, side in enumerate(sides):

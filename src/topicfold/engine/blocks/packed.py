@@ -53,6 +53,9 @@ class PackedBlocks:
     def __add__(self, other: Any) -> Self:
         return np.add(self, other)  # type: ignore[call-overload, no-any-return]
 
+    def __mul__(self, other: Any) -> Self:
+        return np.multiply(self, other)  # type: ignore[call-overload, no-any-return]
+
     def __iadd__(self, other: Any) -> Self:
         return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
 
