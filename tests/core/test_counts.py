@@ -15,7 +15,9 @@ from topicfold.core.counts import (
     check_counts,
     check_structure,
     checked_csr,
+    column_sums,
     token_words,
+    weighted_sum,
 )
 from topicfold.corpus import BlockMatrix, BlockWriter, Corpus, complete_split, read
 from topicfold.exceptions import DataError, ModelFileError
@@ -328,3 +330,28 @@ def test_a_dense_array_costs_no_python_objects():
         tracemalloc.stop()
     # A Python object per entry would take four times as much as the array.
     assert peak < X.nbytes
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_of_many_rows_do_not_depend_on_threads(monkeypatch, threads):
+    rng = np.random.default_rng(0)
+    rows = rng.random((50, 7), dtype=np.float32) * (rng.random((50, 7)) < 0.5)
+    weights = rng.random(50)
+    of_columns = column_sums(sparse.csr_matrix(rows))
+    of_rows = weighted_sum(weights, rows)
+    np.testing.assert_allclose(of_columns, rows.sum(axis=0, dtype=float), rtol=1e-6)
+    np.testing.assert_allclose(of_rows, weights @ rows.astype(float), rtol=1e-12)
+    for name in ("_ROWS_SUMMED", "_CHUNK"):
+        monkeypatch.setattr(f"topicfold.core.counts.{name}", 8)
+    apart = column_sums(sparse.csr_matrix(rows), threads)
+    np.testing.assert_allclose(apart, of_columns, rtol=1e-6)
+    assert_array_equal(apart, column_sums(sparse.csr_matrix(rows), 2))
+    by_parts = weighted_sum(weights, rows, threads)
+    np.testing.assert_allclose(by_parts, of_rows, rtol=1e-12)
+    assert_array_equal(by_parts, weighted_sum(weights, rows, 2))
+
+
+def test_columns_of_many_tokens_are_summed_to_the_last_one():
+    """Sums in float32, as SciPy makes them of such counts, stop at 16.8 million."""
+    X = sparse.csr_matrix(np.full((40_000, 1), 1001, dtype=np.float32))
+    assert column_sums(X).tolist() == [40_040_000.0]

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from topicfold.engine import make_engine
-from topicfold.engine.cpu import TILE_SIZE, CpuEngine
+from topicfold.engine.cpu import (
+    GROUP_COST,
+    TILE_SIZE,
+    CpuEngine,
+    document_layout,
+    word_layout,
+)
 from topicfold.exceptions import DeviceError
 
 TOLERANCE = {np.float32: 2e-4, np.float64: 1e-10}
@@ -123,6 +129,18 @@ def test_same_bits_for_any_number_of_threads(link):
     for name, value in results[0].items():
         for other in results[1:]:
             np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_work_of_words_is_that_of_their_non_zeros_and_tiles(monkeypatch, threads):
+    monkeypatch.setattr("topicfold.engine.cpu.TILE_SIZE", 4)
+    X = sparse.random(30, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
+    documents = document_layout(X, np.dtype(np.float32))
+    work = np.diff(word_layout(documents).work(9, threads))
+    there = X.toarray()[:, documents.word_order] > 0
+    tiles = np.add.reduceat(there, range(0, 30, 4)) > 0
+    expected = there.sum(axis=0) + GROUP_COST * tiles.sum(axis=0)
+    np.testing.assert_array_equal(work, expected)
 
 
 def test_several_tiles_agree_with_reference():

@@ -135,6 +135,23 @@ def test_the_bound_rises_faster_and_never_falls(planted, monkeypatch, learn_prio
     assert histories[0][30] > histories[1][60]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_bound_ends_as_high_as_by_plain_passes(monkeypatch, seed):
+    """Words that the first passes took from topics by haste hardly came back."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(400, 0.05), 8)
+    theta = rng.dirichlet(np.full(8, 0.2), 300)
+    X = np.array([rng.multinomial(40, row) for row in theta @ topics], dtype=float)
+    ends = []
+    for extrapolated in (True, False):
+        if not extrapolated:
+            monkeypatch.setattr(Variational, "extrapolated", lambda self: self)
+        options = {"max_iter": 60 if extrapolated else 150, "tol": 0}
+        model = LDA(8, algorithm="variational", random_state=0, **options).fit(X)
+        ends.append(model.objective_history_[-1] / X.sum())
+    assert ends[0] > ends[1]
+
+
 class Overshooting:
     """A pass that goes half of the way to zero; the objective hates what is beyond."""
 

@@ -23,7 +23,13 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.threads import balanced_ranges, even_ranges, run_ranges
+from topicfold.core.threads import (
+    balanced_ranges,
+    even_ranges,
+    one_blas_thread,
+    run_in_order,
+    run_ranges,
+)
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 
 _NUMBERS = "biuf"
@@ -31,6 +37,8 @@ _NUMBERS = "biuf"
 SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e15
 # Rows of a tall dense product per call of BLAS, for any number of threads.
 _CHUNK = 4096
+# Rows whose columns are summed at a time.
+_ROWS_SUMMED = 16384
 _RANGES_PER_THREAD = 2  # a product with one vector is short
 # Words of a text, fewer than which make it short, and texts to rate that by.
 SHORT_TEXT, TEXTS_TO_RATE = 20, 100
@@ -243,6 +251,44 @@ def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
 
     run_ranges(add, balanced_ranges(X.indptr, threads), threads)
     return sums
+
+
+def column_sums(X: Any, threads: int = 1) -> NDArray[np.float64]:
+    """``X.sum(axis=0)``, the same bits for any number of threads.
+
+    In blocks of rows, whose sums are added up in float64: SciPy adds up float32 in
+    float32, which would lose tokens of frequent words.
+    """
+    n_rows = X.shape[0]
+    if not isinstance(X, sparse.csr_matrix) or n_rows <= _ROWS_SUMMED:
+        return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+
+    def add(block: int) -> NDArray[np.float64]:
+        start = block * _ROWS_SUMMED
+        rows = rows_of(X, start, min(start + _ROWS_SUMMED, n_rows))
+        return np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+
+    total = np.zeros(X.shape[1])
+    for sums in run_in_order(add, -(-n_rows // _ROWS_SUMMED), threads):
+        total += sums
+    return total
+
+
+def weighted_sum(
+    weights: NDArray[np.float64], rows: NDArray[Any], threads: int = 1
+) -> NDArray[np.float64]:
+    """``weights @ rows`` in float64, of many rows, which may be on disk."""
+    starts = range(0, len(rows), _CHUNK)
+    parts = np.empty((len(starts), rows.shape[1]))
+
+    def add(start: int, stop: int) -> None:
+        for part in range(start, stop):
+            own = slice(starts[part], starts[part] + _CHUNK)
+            parts[part] = weights[own] @ rows[own]
+
+    with one_blas_thread():
+        run_ranges(add, even_ranges(len(parts), threads), threads)
+    return np.asarray(parts.sum(axis=0))
 
 
 def smooth_idf(X: Any) -> NDArray[np.float64]:

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from topicfold.core.counts import SparseRows, smooth_idf, tall_product
+from topicfold.core.counts import (
+    SparseRows,
+    column_sums,
+    smooth_idf,
+    tall_product,
+)
 from topicfold.core.threads import n_threads, one_blas_thread
 from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -95,11 +100,12 @@ def initial_topics(
       at most `SVD_DOCUMENTS` random documents;
     - an array (K, V): used as it is after normalising.
     """
-    unigram = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() + 1.0 / X.shape[1]
+    threads = n_threads(n_jobs)
+    unigram = column_sums(X, threads) + 1.0 / X.shape[1]
     unigram /= unigram.sum()
     if not isinstance(init, str):
         return _given(init, n_topics, X.shape[1], unigram).astype(X.dtype, copy=False)
-    start = _Start(X, n_topics, unigram, rng, n_threads(n_jobs), places)
+    start = _Start(X, n_topics, unigram, rng, threads, places)
     topics = np.empty((n_topics, X.shape[1]), X.dtype)
     for k, weights in enumerate(getattr(start, init)()):
         topics[k] = weights / weights.sum()

@@ -130,6 +130,8 @@ class Learner:
     link: Link = "identity"
     #: Passes over which the change of the objective is taken; see `run_em`.
     settles_over = 1
+    #: Passes before the first that is extrapolated.
+    plain_first = 0
     #: Why mixtures stay although they should move; empty where they do not.
     stuck = ""
     extrapolation: Extrapolation | None = None
@@ -244,7 +246,7 @@ class Learner:
         """New topics and documents; returns the objective there."""
         if self._pass is None:
             raise RuntimeError("call start() before iterate()")
-        if self.extrapolation is not None:
+        if self.extrapolation is not None and self._iteration >= self.plain_first:
             self._value = self.extrapolation.iterate(self._value)
             return self._value
         before, old = self._value, self.documents
@@ -884,9 +886,16 @@ class Variational(Learner):
     """Batch variational Bayes (Blei et al. 2003); the objective is the ELBO.
 
     The bound never falls, even if the priors are learned: they maximise it.
+
+    A word that has left a topic hardly comes back, as ``exp ψ(η)`` is next to nothing.
+    The first passes, from even mixtures, go far, and further ones in their direction
+    would lose words that the topic needs: they are plain.
     """
 
     link: Link = "digamma"
+    # Default end less the end of 200 plain passes, nats per token, means of 14 fits of
+    # real corpora: 0 -.0005, 1 .0002, 2 .0003, 3 .0002, 4 .0001.
+    plain_first = 2
     # With sides: (N + α) e, of which the documents' weights are made.
     _weighted: Any = None
 

@@ -42,9 +42,11 @@ from topicfold.core.counts import (
     check_structure,
     check_values,
     check_words,
+    column_sums,
     refuse_other,
     row_sums,
     warn_empty,
+    weighted_sum,
 )
 from topicfold.core.parameters import (
     MAX_TOPICS,
@@ -58,7 +60,6 @@ from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine import make_engine
-from topicfold.engine.protocol import ranges_of
 from topicfold.exceptions import (
     DataError,
     DataWarning,
@@ -491,10 +492,8 @@ class TopicModel(
         self.doc_topics_ = algorithm.doc_topics()
         self.components_ = algorithm.topics()
         rows, lengths = self.doc_topics_, self.doc_lengths_
-        # Some at a time: the product is of float64, and they may be on disk.
-        parts = [lengths[own] @ rows[own] for own in ranges_of(len(rows), 8192)]
-        tokens = np.sum(parts, axis=0)
-        warn_of_spare_topics(self.components_, tokens)
+        threads = n_threads(getattr(self, "n_jobs", None))
+        warn_of_spare_topics(self.components_, weighted_sum(lengths, rows, threads))
         self.objective_history_ = list(result.history)
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
@@ -510,10 +509,12 @@ class TopicModel(
     def _store_totals(self, X: Any) -> None:
         """Keep the lengths of the documents and the shares of the words."""
         if isinstance(X, sparse.csr_matrix):
-            self.doc_lengths_ = row_sums(X, n_threads(getattr(self, "n_jobs", None)))
+            threads = n_threads(getattr(self, "n_jobs", None))
+            self.doc_lengths_ = row_sums(X, threads)
+            counts = column_sums(X, threads)
         else:
             self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-        counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+            counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         self.word_frequencies_ = counts / counts.sum()
 
     @property
