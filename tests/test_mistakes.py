@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mistakes that people make, and the one line that helps."""
 
+import gzip
+import io
 import shlex
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
@@ -105,7 +108,6 @@ def test_a_choice_among_many_fits_does_not_warn_of_each():
 
 
 def test_texts_given_to_an_estimator():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": ["red fox", "blue fish"]})
     for texts in (frame.text, frame.text.astype("category"), frame.text.to_numpy()):
         with pytest.raises(
@@ -285,9 +287,68 @@ COMMANDS = {
     "info folder": "it has no model.safetensors",
     "classify c t.csv --train --label text": "'text' is the column of the text",
     "label t.csv": "Missing argument 'LABELS'",
+    "fit twice.csv -k 2 -o n": "has 2 columns named 'text'. Rename all but one",
+    "fit quote.csv -k 2 -o n": "line 2: a quote is opened here and never closed",
+    "fit api.json -k 2 -o n": "its field 'items' has a list of objects. Write that",
+    "fit numbers.json -k 2 -o n": "neither a list of objects nor one of strings",
+    "fit wide.csv --encoding utf-8 -o n": "the mark of utf-16, so it is not utf-8",
+    "fit torn.txt.gz -k 2 -o n": "Copy or compress it again",
+    "fit nested.jsonl --text Body.txt -o n": 'Did you mean "body.text"?',
+    "fit unnamed.csv -k 2 -o n": "It has 'a red fox in the wood and a blue fish in…';",
+    "fit t.csv -k 2 --neighbors 3 -o n": "a model that has it: laplacian, local",
+    "fit t.csv -k 2 --weight 1 -o n": "has no option --weight. Leave it out, or",
+    "fit t.csv --label party --label-topics -k 2 -o n": "no option --topics. Leave it",
+    "fit t.csv -k 2 -m laplacian --similarity cos -o n": "cosine, intersection, kl",
+    "fit t.csv -k 2 --jobs 0 -o n": "Give 1 or more, or -1 for all cores",
+    "fit t.csv -k 2 --response day -o n": "20 documents have 20 different labels",
+    "fit t.csv -k 2 --response stars --response-kind number -o n": "Give one of real",
+    "fit t.csv -k 2 --features stars,party -o n": "no column 'stars,party'",
+    "fit t.csv -k 2 --content day -o n": "one document of the group '2001-01-01'",
+    "fit t.csv -k 2 --prevalence '~ (stars' -o n": "cannot be read. Formulas have",
+    "fit t.csv -k 2 --language german -o n": "has no column 'german'. It has 'text'",
+    "fit t.csv -k 2 --ngrams 0 -o n": "Give the longest run of words",
+    "fit t.csv -k 2 --tokens my:cut -o n": "or a function as MODULE:FUNCTION",
+    "fit t.csv -k 2 --tokens letters -o n": "Give one of words, spaces, or",
+    "fit t.csv -k 2 --algorithm gibs -o n": "Got 'gibs' instead",
+    "fit t.csv -k 2 --embeddings flat.npy -o n": "of shape (documents, dimensions)",
+    "fit t.csv -k 2 --embeddings gaps.npy -o n": "or give rows of zeros for them",
+    "fit t.csv -k 2 --about a.txt -o n": "--about-embeddings their vectors. Give both",
+    "fit t.csv -k 2 --seeds empty.txt -o n": "has no",
+    "fit t.csv -k 2 --seeds unknown.txt -o n": "No seed word of 'space' is in the voc",
+    "fit t.csv -k 2 --links ab.txt -o n": "'a b' is not a link. Give the numbers of",
+    "fit m/model.safetensors -k 2 -o n": "the suffix '.safetensors', which is not read",
+    "fit '*.csv' -k 2 -o n": "does not exist. Give a file or a folder",
+    "transform m v3.npy": "the suffix '.npy', which is not read",
+    "search m fox --like 3": "give exactly one of QUERY, --topic, --like and --word",
+    "search m --like t3.txt": "Documents have no ids; give a row, 0 to 19",
+    "search named --like speech7x": "Did you mean 'speech7'?",
+    "search m fox --query-embeddings v3.npy": "has 3 rows. Give 1",
+    "search m fox --mix 3": "give 1 or less",
+    "edit m --merge 0,1 --drop 1 -o e": "named twice in --merge and --drop",
+    "edit m --apply three.json -o e": "has no edits. Give",
+    "edit m --drop 1 --undo -o e": "No such option: --undo",
+    "info t.csv": "give the folder of a saved model",
+    "report m -o folder": "is a folder. Give the name of a file for --output",
+    "report m --against nowhere -o x.html": "There is no file or folder nowhere",
+    "quiz m --sheet sheet.xlsx": "would be a CSV file. Give a name with .csv",
+    "convert t.csv out.npz --to foo": "the format 'foo' is not known here. Give one",
+    "convert t.csv out.csv": "Name it with --to: one of ldac",
+    "convert t.csv folder": "already exists. Choose another name",
+    "classify c t.csv --train --label day": "Are they names, dates or numbers?",
+    "effects m t.csv --formula '~ stars +'": "Write columns joined by +, * or :",
+    "effects m t.csv --formula '~ 1'": "has no covariate. Name a column",
+    "effects m t.csv --formula '~ day'": "write s(day)",
+    "effects m t.csv --formula '~ stars' --plot nowhere/x.png": "no folder nowhere",
+    "choose-k t.csv -k 2,3 --plot nowhere/x.png": "no folder nowhere. Make it, or",
+    "choose-k t.csv -k 2,3 --plot x.foo": "Give a name with .png, .svg or .pdf",
+    "choose-k t.csv -k 0,5": "Give whole numbers separated by commas",
+    "topics m --format xml": "'xml' is not one of 'table', 'csv', 'json'",
+    "demo extra": "Got unexpected extra argument(s) (extra)",
 }
 COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
 TEXTS = ["red fox wood", "fox in the red wood", "blue fish sea", "fish in a sea"] * 5
+DAYS = [f"2001-01-{day:02}" for day in range(1, 21)]
+FRAME = pandas.DataFrame({"text": TEXTS, "party": ["a", "b"] * 10, "day": DAYS})
 CALLS = {
     "a text that is no file": (
         lambda: Topics(2).fit("a text that is not a file"),
@@ -392,6 +453,43 @@ CALLS = {
         lambda: LaplacianPLSA(2, graph="knn").fit(COUNTS),
         "Give a sparse matrix, a square array",
     ),
+    "a set": (lambda: Topics(2).fit(set(TEXTS)), "in a set have no order"),
+    "an open file": (
+        lambda: Topics(2).fit(io.StringIO("red fox")),
+        "cannot be an open stream. Give a list",
+    ),
+    "a dict": (
+        lambda: Topics(2).fit(dict(enumerate(TEXTS))),
+        r"Did you mean list\(documents\.values\(\)\), or one of them",
+    ),
+    "two columns of labels": (
+        lambda: Topics(2).fit(FRAME, label=["party", "day"]),
+        "label= takes the name of one column, and it is of type list",
+    ),
+    "labels as a column's name": (
+        lambda: Topics(2).fit(FRAME, label=FRAME.party),
+        "labels themselves are the second argument of fit",
+    ),
+    "times as a column's name": (
+        lambda: Topics(2).fit(FRAME, time=FRAME.day),
+        "over_time takes times themselves",
+    ),
+    "a row without text": (
+        lambda: Topics(2).fit(FRAME.assign(text=[None, *TEXTS[1:]])),
+        r"row 0 .*Leave such rows out with frame\.dropna\(\)",
+    ),
+    "bytes": (lambda: Topics(2).fit(b"texts.txt"), "cannot be of type bytes. Give a"),
+    "no documents": (lambda: Topics(2).fit([]), "The list is empty. Give a list of"),
+    "no rows": (lambda: Topics(2).fit(FRAME.head(0)), "the data frame has no rows"),
+    "labels of others": (
+        lambda: Topics(2).fit(TEXTS, ["a", "b"]),
+        "2 labels for 20 documents. Give one per document",
+    ),
+    "names as classes": (
+        lambda: TopicClassifier().fit(COUNTS, [f"t{n}" for n in range(20)]),
+        "20 documents have 20 different labels. Are they names",
+    ),
+    "no threads": (lambda: LDA(2, n_jobs=0).fit(COUNTS), "Give 1 or more, or -1"),
     "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
 }
 OF_TOPICS = {
@@ -421,10 +519,10 @@ OF_TOPICS = {
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mistakes")
-    rows = [f"{t},{'ab'[i % 2]},{i % 5}" for i, t in enumerate(TEXTS)]
+    rows = [f"{t},{'ab'[i % 2]},{i % 5},{DAYS[i]}" for i, t in enumerate(TEXTS)]
     files = {
         "texts.txt": "\n".join(TEXTS),
-        "t.csv": "\n".join(["text,party,stars", *rows]),
+        "t.csv": "\n".join(["text,party,stars,day", *rows]),
         "empty.txt": "",
         "one.txt": "red fox",
         "same.txt": "red fox\n" * 20,
@@ -440,17 +538,32 @@ def place(tmp_path_factory):
         "odd.csv": "the party\n" + "a\nb\n" * 10,
         "nested.jsonl": '{"body": {"text": "a fox", "lang": "en"}}\n' * 3,
         "bad.npy": "no",
+        "twice.csv": "text,text\na fox,b\n",
+        "quote.csv": 'text,party\n"a fox in the wood,b\nred fish,c\n',
+        "api.json": '{"status": "ok", "items": [{"text": "a fox"}, {"text": "fish"}]}',
+        "numbers.json": "[1, 2, 3]",
+        "unnamed.csv": "a red fox in the wood and a blue fish in the deep sea\na\n",
+        "three.json": '{"edits": 3}',
+        "a.txt": "space\n",
+        "ab.txt": "a b\n",
+        "unknown.txt": "space: orbit moon\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "latin.csv").write_bytes("text\nFüchse im Wald\n".encode("latin-1") * 3)
+    (folder / "wide.csv").write_bytes("text\na fox\n".encode("utf-16"))
+    (folder / "torn.txt.gz").write_bytes(gzip.compress(b"a red fox\n" * 9)[:-9])
     (folder / "page.docx").write_bytes(b"PK\x03\x04rest")
     (folder / "page.pdf").write_bytes(b"%PDF-1.4 \xff\xfe")
     np.save(folder / "v3.npy", np.zeros((3, 4)))
+    np.save(folder / "flat.npy", np.zeros(20))
+    np.save(folder / "gaps.npy", np.full((20, 4), np.nan))
     (folder / "folder").mkdir()
     (folder / "shots").mkdir()
     (folder / "shots" / "page.html").write_text("<p>a red fox")
     Topics(2, min_df=1).fit(TEXTS).save(folder / "m")
+    named = FRAME.assign(id=[f"speech{n}" for n in range(20)])
+    Topics(2, min_df=1).fit(named).save(folder / "named")
     return folder
 
 
@@ -471,7 +584,6 @@ def test_python_answers_a_mistake(mistake):
 
 @pytest.mark.parametrize("call", OF_TOPICS)
 def test_topics_answer_a_mistake(call, place):
-    pandas = pytest.importorskip("pandas")
     names = {"topics": Topics.load(place / "m"), "frame": pandas.DataFrame({"n": [1]})}
     with pytest.raises((DataError, AttributeError), match=OF_TOPICS[call]):
         eval(f"topics.{call}", names)
@@ -486,4 +598,4 @@ def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
 
 
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 180
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 250

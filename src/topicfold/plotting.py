@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -88,6 +89,8 @@ def words(data: TopicData, *, n_topics: int = 12, n_words: int = 8) -> Any:
         for topic in largest
         for i in ids[topic].tolist()
     )
+    scale = ", each topic on its own scale" if len(largest) > 1 else ""
+    _remark(figure, f"bars: probability{scale}")
     return _say_left_out(figure, data, largest)
 
 
@@ -213,7 +216,7 @@ def over_time(data: TopicData, *, n_topics: int = 12) -> Any:
 def classes(data: TopicData, *, n_topics: int = 40) -> Any:
     """Draw the mean mixture of every class.
 
-    Topics are the rows, in the order of the classes that have most of them.
+    Topics are the rows, sorted by the class in which their share is largest.
 
     Parameters
     ----------
@@ -328,6 +331,7 @@ def save_figures(data: TopicData, folder: Any) -> list[Path]:
     wanted["time"] = find_periods(data) is not None
     labelled = data.labels is not None and any(data.labels)
     wanted["classes"] = labelled and data.doc_topics is not None
+    place.mkdir(parents=True, exist_ok=True)
     written = []
     for kind in (kind for kind in _KINDS if wanted[kind]):
         figure = plot(data, kind)
@@ -386,10 +390,15 @@ def _matrix(values: Any, rows: Any, columns: Any, least: float = 0.0) -> Any:
     return figure
 
 
+# Inches of a letter in a remark.
+_LETTER = 0.055
+
+
 def _remark(figure: Any, text: str) -> None:
     """Write a line below a figure; another one follows it."""
     figure.remarks = [*getattr(figure, "remarks", ()), text]
     line = "; ".join(figure.remarks)
+    line = textwrap.fill(line, int(figure.get_figwidth() / _LETTER))
     figure.supxlabel(line[0].upper() + line[1:], fontsize=8, color="0.4")
 
 
@@ -398,7 +407,9 @@ def _say_left_out(
 ) -> Any:
     """Say below the figure that it has not all topics."""
     if len(shown) < data.n_topics:
-        _remark(figure, f"the {len(shown)} largest of {data.n_topics} topics {what}")
+        number = f"{len(shown)} " if len(shown) > 1 else ""
+        what = what if len(shown) > 1 else what.replace("are", "is")
+        _remark(figure, f"the {number}largest of {data.n_topics} topics {what}")
     return figure
 
 

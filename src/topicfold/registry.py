@@ -76,6 +76,14 @@ class ModelEntry:
     next_command: str = "topicfold topics {}"
     sized: bool = True
 
+    def takes(self, names: Sequence[str]) -> bool:
+        """Tell whether the model, or the one it refines, has all these options."""
+        cls = self.load_base() or self.load()
+        accepted = {*cls._get_param_names()}
+        if "graph" in accepted:
+            accepted |= {*_OF_NEIGHBORS}
+        return accepted.issuperset(names)
+
     @property
     def class_name(self) -> str:
         """Name of the class."""
@@ -316,8 +324,18 @@ class UnknownOptionError(DataError):
     """Options that a model does not have; `names` has them."""
 
     def __init__(self, model: str, names: Sequence[str]) -> None:
-        super().__init__(f"The model {model} has no option {', '.join(names)}.")
         self.names = list(names)
+        super().__init__(
+            f"The model {model} has no option {', '.join(names)}. {self.advice()}"
+        )
+
+    def advice(self) -> str:
+        """Return what to do: which models have the options."""
+        having = [entry.name for entry in models() if entry.takes(self.names)]
+        if not having:
+            return "Leave it out." if len(self.names) == 1 else "Leave them out."
+        it = "it" if len(self.names) == 1 else "them"
+        return f"Leave {it} out, or take a model that has {it}: {', '.join(having)}."
 
 
 def make_model(
@@ -356,9 +374,13 @@ def make_model(
     return entry.load()(model) if entry.base else model
 
 
+# Options of the graph of neighbours, and what it calls them.
+_OF_NEIGHBORS = {"n_neighbors": "n_neighbors", "similarity": "metric"}
+
+
 def _gather_neighbors(chosen: dict[str, Any]) -> None:
     """Make one graph of the options of neighbours."""
-    names = {"n_neighbors": "n_neighbors", "similarity": "metric"}
+    names = _OF_NEIGHBORS
     found = {names[key]: chosen.pop(key) for key in names if key in chosen}
     if found and "graph" in chosen:
         raise DataError(

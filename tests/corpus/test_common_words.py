@@ -244,3 +244,22 @@ def test_texts_in_order_of_language_are_mixed():
     ordered = [*GERMAN * 50, *ENGLISH * 50]
     assert Corpus.from_texts(ordered).text["stop_words"] == "english"
     assert Corpus.from_texts(GERMAN * 50).text["stop_words"] == "german"
+
+
+def test_stop_words_of_two_languages_are_taken_together():
+    pytest.importorskip("stop_words")
+    texts = ["der Hund und die Katze", "the dog and the cat"] * 3
+    _, words = vectorize(texts, stop_words="english, german", min_df=1, max_df=1.0)
+    assert words == ["cat", "dog", "hund", "katze"]
+    described = Topics(2, stop_words="english,german", min_df=1, max_df=1.0)
+    assert "English and German stop words" in str(described.fit(texts).describe())
+    with pytest.raises(DataError, match="'germann' is not a language"):
+        vectorize(texts, stop_words="english,germann")
+
+
+def test_an_update_gives_no_advice_that_it_cannot_take(caplog):
+    english = ["red fox wood", "fox in the red wood", "blue fish sea"] * 5
+    topics = Topics(2, min_df=1).fit(english)
+    caplog.clear()
+    topics.update(["der Fuchs und der fox", "das ist die fox und die sea"] * 20)
+    assert "stop_words" not in caplog.text

@@ -932,3 +932,36 @@ def test_documents_without_a_topic_are_not_typical_of_it(open_report, small):
     assert found.count() == 3
     go(page, "#topic=2")
     assert page.get_by_text("Most typical documents").count() == 0
+
+
+def test_views_say_what_they_leave_out(open_report, planted):
+    labelled = dataclasses.replace(
+        planted, labels=[f"class{row % 12:02}" for row in range(1500)]
+    )
+    page = open_report(labelled, "#topic=0")
+    figures_are_drawn(page)
+    said = page.locator(".detail").inner_text()
+    assert "The 8 largest of 12 shares; the CSV has all." in said
+    assert "The 6 most similar topics." in said
+    go(page, "#similarity")
+    view = page.locator("#view")
+    assert "The 15 most similar of 780 pairs; the CSV has all." in view.inner_text()
+    go(page, "#classes")
+    assert "a share below 1 % has no number" in view.inner_text()
+    assert "The three largest topics of each class." in view.inner_text()
+    go(page, "#class=class03")
+    assert "The 12 largest of 40 topics; the CSV has all." in view.inner_text()
+    go(page, "#map")
+    map_is_drawn(page)
+    assert "More names appear as you zoom in." in view.inner_text()
+
+
+def test_axes_of_effects_have_a_scale_on_a_phone(open_report, sided):
+    page = open_report(sided, "#side=features")
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.reload()
+    figures_are_drawn(page)
+    marks = page.locator(".effects li").evaluate_all(
+        "all => all.map(li => li.querySelectorAll('.effect-tick').length)"
+    )
+    assert min(marks) >= 2

@@ -84,8 +84,13 @@ def test_what_is_left_out_is_said(data):
     }.items():
         what = "are named" if kind == "map" else "are shown"
         figure = plot(data, kind, **options)
-        assert figure.remarks == [f"the 5 largest of 12 topics {what}"]
-        assert not hasattr(plot(data, kind), "remarks")
+        scale = ["bars: probability, each topic on its own scale"] * (kind == "words")
+        assert figure.remarks == [*scale, f"the 5 largest of 12 topics {what}"]
+        assert [*getattr(plot(data, kind), "remarks", ())] == scale
+    figure = plot(data, "words", n_topics=1)
+    assert figure.remarks[1] == "the largest of 12 topics is shown"
+    # A narrow figure has it on several lines.
+    assert figure._supxlabel.get_text().count("\n") == 1
 
 
 def test_a_topic_has_one_colour_everywhere(data):

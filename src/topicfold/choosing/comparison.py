@@ -230,6 +230,10 @@ def load_figure() -> Any:
                     f"{file} is not the name of a picture. Give one ending in .png, "
                     ".svg or .pdf."
                 )
+            if not file.parent.is_dir():
+                raise DataError(
+                    f"there is no folder {file.parent}. Make it, or give another."
+                )
             write_atomically(file, lambda to: self.savefig(to, format=kind))
 
     return ShownFigure

@@ -9,6 +9,7 @@ from pathlib import Path
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     CommandError,
+    counted,
     show_corpus,
     show_fact,
     show_table,
@@ -109,7 +110,10 @@ def choose_k(
         by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""
         if given.restarts > 1 and all(np.isnan(r.stability) for r in chosen.records):
             by = by.replace("stability, then ", "")
-    show_fact("Suggests", f"{best} topics{by}{edge}")
+    if len(chosen.records) > 1:
+        show_fact("Suggests", f"{best} topics{by}{edge}")
+    else:
+        show_fact("Tried", f"only {counted(best, 'topic')}; give several: -k 10,20,40")
     if not given.quiet:
         show_fit(source, options, entry.name, best)
 

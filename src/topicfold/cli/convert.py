@@ -71,12 +71,13 @@ def convert(
       corpus.vectorize_file("huge.jsonl.gz", "huge", min_df=20, **words)
     """
     from topicfold import corpus
-    from topicfold.corpus.files import check_free, format_of
+    from topicfold.corpus.files import WRITTEN, check_format, check_free, format_of
 
     to, force = given.to or format_of(output, written=True), given.force
     if to == "blocks":
         found = _to_blocks(source, output, options, given)
     else:
+        check_format(to, WRITTEN)
         check_free(output, replace=force)
         found, _ = inputs.read_corpus(source, options, quiet=given.quiet)
         if not isinstance(found, corpus.Corpus):

@@ -78,6 +78,9 @@ class _Flags(Flags):
     )
 
 
+_SIMILARITIES = ("cosine", "intersection", "kl")
+
+
 class ModelFlags(Flags):
     """What the model is given; None is its own default."""
 
@@ -112,6 +115,11 @@ class ModelFlags(Flags):
     def parameters(self) -> dict[str, Any]:
         """Return parameters of the model, files among them read."""
         own = {**vars(self), "n_neighbors": self.neighbors}
+        if self.similarity not in (None, *_SIMILARITIES):
+            raise CommandError(
+                f"--similarity is {self.similarity!r}. Give one of "
+                f"{', '.join(_SIMILARITIES)}."
+            )
         if self.graph is not None:
             own["graph"] = read_links(self.graph)
         if self.seeds is not None:
@@ -253,7 +261,8 @@ def make_model(name: str, options: Mapping[str, Any]) -> Any:
     except registry.UnknownOptionError as error:
         names = [_FLAGS.get(k, f"--{k.replace('_', '-')}") for k in error.names]
         raise CommandError(
-            f"The model {find_model(name).name} has no option {', '.join(names)}."
+            f"The model {find_model(name).name} has no option {', '.join(names)}. "
+            f"{error.advice()}"
         ) from error
 
 

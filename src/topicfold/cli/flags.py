@@ -110,9 +110,15 @@ def listed(given: list[str] | None) -> list[str]:
 
 
 def check_picture(path: Path | None) -> None:
-    """Refuse a name of a picture, if there is one, whose end says no kind."""
-    if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+    """Refuse a picture, if there is one, of no known kind or in no folder."""
+    if path is None:
+        return
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {path}. Give a name with .png, .svg or .pdf.")
+    if not path.parent.is_dir():
+        raise CommandError(
+            f"there is no folder {path.parent}. Make it, or give another."
+        )
 
 
 def _named(source: str) -> str:

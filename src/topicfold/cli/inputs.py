@@ -80,8 +80,8 @@ class TextOptions(Flags):
         "Keep only this many of the most frequent words.", min=1
     )
     stop_words: str | None = _words(
-        "Words to leave out: a language (english, german, french …), none, or a file "
-        "with one word per line.",
+        "Words to leave out: a language (english, german, french …) or several "
+        "(english,german), none, or a file with one word per line.",
         show_default="english, or the language of the texts",
     )
     ngrams: str | None = _words(

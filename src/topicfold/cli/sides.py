@@ -289,6 +289,8 @@ def read_embeddings(name: str | None, source: str, n_documents: int) -> Any:
         from pyarrow.parquet import read_table
 
         rows = read_table(source, columns=[name])[name].to_pylist()
+        if any(isinstance(row, str | bytes) for row in rows):
+            raise TypeError("it has texts")  # noqa: TRY301
         sizes = [None if row is None else len(row) for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f" ({error})" if isinstance(error, OSError) else ""

@@ -19,6 +19,8 @@ from topicfold.exceptions import DataError, DataWarning
 
 # What str() makes of gaps. "NA" and "none" are classes as often.
 _WRITTEN_GAPS = ("nan", "NaN", "None", "<NA>", "NaT")
+# So many labels, and a share of them that differ, are no classes.
+_SEVERAL, _NEARLY_ALL = 20, 0.9
 
 
 def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
@@ -169,13 +171,22 @@ def is_unknown(label: Any, unknown: tuple[Any, ...]) -> bool:
 def check_two_classes(
     codes: NDArray[np.int64], n_classes: int, purpose: str, unknown_label: Any = None
 ) -> None:
-    """Refuse fewer than two classes among those that some document has."""
+    """Refuse fewer than two classes among those that some document has, and classes
+    of which nearly each has one document: names, dates or numbers.
+    """
+    n_labelled = int((codes >= 0).sum())
+    if n_labelled >= _SEVERAL and n_classes > _NEARLY_ALL * n_labelled:
+        raise DataError(
+            f"{purpose} learns from classes that several documents have, but "
+            f"{n_labelled:,} documents have {n_classes:,} different labels. Are they "
+            "names, dates or numbers? Give classes."
+        )
     if n_classes >= 2:
         return
     means = "-1" if unknown_label is None else repr(unknown_label)
     raise DataError(
         f"y has {n_classes} {'class' if n_classes == 1 else 'classes'} in "
-        f"{int((codes >= 0).sum())} labelled of {len(codes)} documents; {purpose} "
+        f"{n_labelled} labelled of {len(codes)} documents; {purpose} "
         f"needs at least two. The label {means} means unknown: count classes from 0, "
         "or use LDA, PLSA or FSTM, which need no labels."
     )

@@ -38,7 +38,9 @@ def n_threads(n_jobs: int | None) -> int:
     allowed to start more.
     """
     if n_jobs == 0:
-        raise DataError("n_jobs == 0 has no meaning. Use None, 1 or -1.")
+        raise DataError(
+            "n_jobs=0 starts no thread. Give 1 or more, or -1 for all cores."
+        )
     if n_jobs is None or n_jobs > 0:
         if (n_jobs or 1) > MAX_THREADS:
             raise DataError(

@@ -17,6 +17,7 @@ a word. Nothing of anndata is imported: all that has ``X``, ``layers``, ``obs``,
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from scipy import sparse
 
 from topicfold.core.counts import check_counts
 from topicfold.core.lazy import optional
+from topicfold.core.parameters import level_of_caller
 from topicfold.corpus.files import format_of, read
 from topicfold.corpus.record import Corpus
 from topicfold.corpus.tables import is_missing, kind_of
@@ -107,6 +109,17 @@ def as_documents(
         X = X.to_pylist()
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
         return _of_counts(X, vocabulary)
+    if isinstance(X, set | frozenset):
+        raise DataError(
+            "Documents in a set have no order, so that nothing else could be assigned "
+            "to them. Give a list, such as sorted(documents)."
+        )
+    if isinstance(X, io.IOBase):
+        file = getattr(X, "name", None)
+        what, instead = "stream", "a list of texts"
+        if isinstance(file, str):
+            what, instead = "file", f"its name: {file!r}"
+        raise DataError(f"Documents cannot be an open {what}. Give {instead}.")
     plain = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
     items = list(X) if plain else None
     if not items:
@@ -114,11 +127,17 @@ def as_documents(
         problem = f"Documents cannot be of type {name}."
         if plain:
             problem = f"The {name} is empty."
+        elif isinstance(X, Mapping) and X:
+            problem += f" Did you mean list(documents.values()), or {_item(X)}?"
         raise DataError(
             f"{problem} Give a list of texts, a data frame, a matrix of counts or the "
             "name of a file."
         )
     return _of_items(items, vocabulary)
+
+
+def _item(X: Mapping[Any, Any]) -> str:
+    return f"one of them, such as documents[{next(iter(X))!r}]"
 
 
 def _refused(named: Mapping[str, Any], found: Any) -> Any:
@@ -379,7 +398,7 @@ def from_anndata(
             f"{where} holds weights instead of whole counts. If they are normalised or "
             f"logarithms, topics are better learned from counts. {advice}",
             DataWarning,
-            stacklevel=2,
+            stacklevel=level_of_caller(),
         )
     named = {"labels": label, "times": time, "ids": id}
     known: dict[str, Any] = {"ids": [str(name) for name in data.obs_names]}

@@ -216,8 +216,13 @@ def text_lines(
     path: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
 ) -> Iterator[tuple[int, str]]:
     r"""Yield number and text of every line; only \n, \r and \r\n end one."""
-    encoding = encoding or detect_encoding(path, past_long_lines=bad.skip)
+    given, encoding = (
+        encoding,
+        encoding or detect_encoding(path, past_long_lines=bad.skip),
+    )
     check_encoding(encoding)
+    if given and path.is_file():
+        _check_mark(path, encoding)
     with open_bytes(path, progress) as stream:
         if "\n".encode(encoding) != b"\n" and encoding != "utf-8-sig":
             yield from _wide_lines(stream, encoding, path)
@@ -295,6 +300,18 @@ def check_encoding(encoding: str) -> None:
 def _encoding_of_mark(raw: bytes) -> str | None:
     """Return the encoding that a byte order mark names."""
     return next((name for mark, name in _MARKS if raw.startswith(mark)), None)
+
+
+def _check_mark(path: Path, encoding: str) -> None:
+    """Refuse an encoding other than the one whose mark the file has."""
+    with open_bytes(path) as stream:
+        marked = _encoding_of_mark(stream.read(4))
+    wide = "\n".encode(encoding) != b"\n"
+    if marked in ("utf-16", "utf-32") and not wide:
+        raise DataError(
+            f"{path} begins with the mark of {marked}, so it is not {encoding}. Leave "
+            f"encoding='{encoding}' out."
+        )
 
 
 def _check_is_text(raw: bytes, path: Path) -> None:

@@ -185,7 +185,7 @@ class Source:
         lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), lower, n=1)
         hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-        shown = listed(map(repr, names), 12)
+        shown = listed((repr(shortened(name)) for name in names), 12)
         numbered = (
             " (by its number, from 1, if the first line has no names)"
             if self.kind in ("csv", "tsv")
@@ -213,9 +213,10 @@ class Source:
                     )
                 if value is None:
                     has = "is empty (null)" if name in record else "is missing"
-                near = difflib.get_close_matches(name, record, n=1)
+                lower = {other.lower(): other for other in inner_names(record)}
+                near = difflib.get_close_matches(name.lower(), lower, n=1)
                 wrong = near and name not in record
-                hint = f' Did you mean "{near[0]}"?' if wrong else ""
+                hint = f' Did you mean "{lower[near[0]]}"?' if wrong else ""
                 return f'the field "{name}" {has}.{hint}'
         if not any(isinstance(record.get(name), str) for name in wanted):
             return f"the fields {', '.join(wanted)} are all missing."
@@ -251,6 +252,15 @@ class Source:
         text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
         known |= {"line": number, "extra": tuple(extra)}
         return Document(text, **known)
+
+
+# More of a name is no name, but a text where the first row has no names.
+_LONGEST_NAME = 40
+
+
+def shortened(name: str) -> str:
+    """Return the beginning of a name."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def inner_names(record: dict[str, Any], depth: int = 3) -> list[str]:
@@ -402,8 +412,14 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
     if isinstance(value, dict) and len(value) == 1:  # such as {"documents": [...]}
         only = next(iter(value.values()))
         value = only if isinstance(only, list) and _is_records(only) else value
+    inside = _lists_within(value)
     if isinstance(value, dict):
         value = _rows_of(value, source)
+    if value is None and inside:
+        raise DataError(
+            f"{source.path} is one object, and its field {inside} has a list of "
+            "objects. Write that list alone into a file."
+        )
     if not isinstance(value, list) or not (
         _is_records(value) or all(isinstance(item, str) for item in value)
     ):
@@ -414,6 +430,13 @@ def _whole_json_records(source: Source) -> Iterator[Record]:
     _refuse_repeated(value, source)
     records = ({"text": item} if isinstance(item, str) else item for item in value)
     return _all_named(source, enumerate(records, 1))
+
+
+def _lists_within(value: Any) -> str:
+    """Return the fields of an object that have lists of objects, to name them."""
+    fields = value.items() if isinstance(value, dict) else ()
+    lists = (n for n, v in fields if isinstance(v, list) and v and _is_records(v))
+    return " or ".join(repr(shortened(name)) for name in lists)
 
 
 def _refuse_repeated(values: list[Any], source: Source) -> None:

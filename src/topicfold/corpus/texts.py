@@ -265,8 +265,24 @@ def _source(
     return Source(path, kind, stated, bad, encoding, progress, chosen)
 
 
+# Where values are given that are in no column.
+_VALUES = {
+    "label": "labels themselves are the second argument of fit",
+    "id": "ids themselves are a column of a data frame",
+    "time": "over_time takes times themselves",
+}
+
+
 def _stated(**given: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
     """Return the columns that were named, by what they hold."""
+    for field in ("label", "id", "time"):
+        name = given.get(field)
+        if name is not None and not isinstance(name, str):
+            raise DataError(
+                f"{field}= takes the name of one column, and it is of type "
+                f"{type(name).__name__}. Give a name, such as {field}='{field}'; "
+                f"{_VALUES[field]}."
+            )
     return {
         field: (names,) if isinstance(names, str) else tuple(names)
         for field, names in given.items()
@@ -300,7 +316,10 @@ def _gathered(source: Source, documents: Iterable[Document]) -> Texts:
     texts = list(known.texts(documents))
     columns = [list(values) for values in zip(*known.extra, strict=True)]
     extra = dict(zip(source.stated.get(EXTRA, ()), columns, strict=True))
-    return Texts(texts, *known.finish(), extra or None, source.used)
+    labels, ids, times = known.finish()
+    if ids is None:
+        source.used.pop("id", None)
+    return Texts(texts, labels, ids, times, extra or None, source.used)
 
 
 def missing_place(path: Path) -> DataError:

@@ -303,11 +303,16 @@ def _cutter(tokens: Tokens) -> tuple[Callable[[str], Any], Callable[[str], str |
 
 
 def stop_word_list(stop_words: Any) -> list[str]:
-    """Return the stop words of a language, or those given."""
+    """Return the stop words of a language, of several ("english,german"), or those
+    given.
+    """
     if stop_words is None:
         return []
     if isinstance(stop_words, str):
-        return _of_language(stop_words)
+        names = stop_words.split(",")
+        return list(
+            dict.fromkeys(word for name in names for word in _of_language(name))
+        )
     try:
         words = list(stop_words)
     except TypeError as error:
@@ -471,8 +476,8 @@ def advise_language(words: Sequence[str], frequencies: NDArray[np.int64]) -> Non
         found = [word for word in frequent if word in common.split()]
         if len(found) >= _LEAST_FUNCTION_WORDS:
             _logger.warning(
-                "These texts look %s (%s …): stop_words='%s' leaves out its common "
-                "words",
+                "Some of these texts look %s (%s …): stop_words='english,%s' leaves "
+                "out the common words of both languages",
                 language.capitalize(),
                 ", ".join(found[:3]),
                 language,

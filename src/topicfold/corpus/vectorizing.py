@@ -114,10 +114,10 @@ def vectorize(
     max_features : int, optional
         Keep at most this many words, the most frequent ones.
     stop_words : str, iterable of str or None, default="auto"
-        Words to leave out: a language, such as "german" or "de" (all but English need
-        ``pip install 'topicfold[languages]'``), or the words, which are cut and
-        lower-cased like the texts; None leaves out none. "auto" is the language of the
-        texts where it is certain, else English.
+        Words to leave out: a language, such as "german" or "de", or several,
+        "english,german" (all but English need ``pip install 'topicfold[languages]'``),
+        or the words, which are cut and lower-cased like the texts; None leaves out
+        none. "auto" is the language of the texts where it is certain, else English.
     ngram_range : (int, int), default=(1, 1)
         Shortest and longest run of words that makes a term, at most 100 words. Stop
         words are removed first, so no run contains one.

@@ -264,7 +264,10 @@ def _variables(terms: str, frame: Any) -> list[str]:
         named = {str(name) for name in parsed.required_variables}
     except (formulaic.errors.FormulaicError, SyntaxError) as error:
         reason = " ".join(_plain(str(error)).split())
-        raise DataError(f"the formula '~ {terms}' cannot be read: {reason}") from error
+        raise DataError(
+            f"the formula '~ {terms}' cannot be read ({reason}). Write columns joined "
+            "by +, * or :, such as '~ party + s(date)'."
+        ) from error
     if not hasattr(parsed, "__iter__") or hasattr(parsed, "lhs"):
         raise DataError(f"the formula '~ {terms}' must have one part.")
     functions = {*formulaic.transforms.TRANSFORMS, "s"} - {*frame.columns}

@@ -281,6 +281,8 @@ def write_intrusion_sheet(
     file = Path(path)
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent}. Make it, or give another.")
+    if file.suffix.lower() not in ("", ".csv", ".txt"):
+        raise DataError(f"{file} would be a CSV file. Give a name with .csv.")
     if file.is_file() and any((row.get("answer") or "").strip() for row in _rows(file)):
         raise DataError(
             f"{file} has the answers of a rater, which would be lost. Choose another "

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import warnings
 from collections import Counter
@@ -672,7 +673,7 @@ class DocumentStore:
             if document in self._rows:
                 return self._rows[document]
             if self.ids is not None or not (document.isascii() and document.isdigit()):
-                raise DataError(f"there is no document {document!r} in the index.")
+                raise DataError(self._not_there(document))
             document = int(document)
         if not isinstance(document, int | np.integer) or isinstance(document, bool):
             raise DataError(
@@ -683,6 +684,16 @@ class DocumentStore:
                 f"there is no document {document}; rows are 0 to {self._size - 1}."
             )
         return int(document)
+
+    def _not_there(self, document: str) -> str:
+        problem = f"there is no document {document!r}."
+        if self.ids is None:
+            return (
+                f"{problem} Documents have no ids; give a row, 0 to {self._size - 1}."
+            )
+        near = difflib.get_close_matches(document, self.ids, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else "Give an id or a row."
+        return f"{problem} {hint}"
 
     def check_vectors(self, vectors: Any) -> Doubles:
         """Return latent vectors as float64, or say what is wrong with them."""

@@ -232,7 +232,7 @@ def _text_sentences(saved: ModelFolder) -> Iterator[str]:
     if counted is not None and counted.n_cleaned:
         yield (
             "HTML, links and mail headers were removed from "
-            f"{counted.n_cleaned:,} documents."
+            f"{counted.n_cleaned:,} document{'s' * (counted.n_cleaned != 1)}."
         )
     yield f"{_cut_words(text)}."
     yield _bounds_sentence(text) + _left_out(saved, text, counted) + "."
@@ -247,7 +247,8 @@ def _cut_words(text: Mapping[str, Any]) -> str:
         sentence = f"Texts were split by the function {tokens}"
     stop_words = text.get("stop_words")
     if isinstance(stop_words, str):
-        sentence += f", and {stop_words.capitalize()} stop words were removed"
+        languages = [name.strip().capitalize() for name in stop_words.split(",")]
+        sentence += f", and {' and '.join(languages)} stop words were removed"
     elif stop_words:
         sentence += f", and {len(list(stop_words)):,} stop words were removed"
     if text.get("stem"):

@@ -32,7 +32,7 @@ from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.typing import Array, Doubles
 from topicfold.corpus.inputs import Documents
-from topicfold.corpus.tokens import stemmer
+from topicfold.corpus.tokens import stemmer, stop_word_list
 from topicfold.corpus.vectorizing import vectorize
 from topicfold.editing import check_unbound, forget_sides, set_size
 from topicfold.exceptions import DataError
@@ -183,6 +183,7 @@ def _with_new_words(
     by_name = ":" in str(options.get("tokens"))  # a function that nobody gave again
     if not old.texts or not old.vocabulary or options.get("phrases") or by_name:
         return old, added
+    options["stop_words"] = stop_word_list(options.get("stop_words"))  # and no advice
     counts, words = vectorize([*old.texts, *texts], **options)
     if not _same_counts(old, counts, words):
         return old, added

@@ -46,7 +46,7 @@ export function showClasses(report, box) {
   const [first, second] = [0, 1].map((place) => names.map((_, code) => code).sort((a, b) => sizes[b] - sizes[a])[place]);
   box.append(h("h2", {}, "Classes and topics"),
     section("Mean mixture of every class", heatTable(content), { name: "classes", exports: { csv, figure: () => heatFigure(content) },
-      hint: `Share of a topic in the documents of a class, in percent. Topics are ordered by the class that has the largest share of each.${cut}` }),
+      hint: `Share of a topic in the documents of a class, in percent; a share below 1 % has no number. Topics are sorted by the class in which their share is largest.${cut}` }),
     second === undefined ? "" : h("p", {}, h("a", { class: "button small", href: link({ compare: `class ${names[first]}`,
       with: `class ${names[second]}` }) }, "Compare two classes")),
     section("Classes", h("ul", { class: "class-list" }, names.map((name, code) => {
@@ -55,7 +55,7 @@ export function showClasses(report, box) {
       return h("li", {}, h("a", { class: "class-name", href: link({ class: name }) }, name),
         h("span", { class: "note" }, plural(sizes[code], "document")),
         topicTable(report, best, `Topics of ${name}`, largest));
-    }))));
+    })), report.bySize.length > 3 ? { hint: "The three largest topics of each class." } : {}));
   return "Classes";
 }
 
@@ -80,6 +80,7 @@ export function showClass(report, box, parameters) {
   h("h2", {}, name), h("p", { class: "hint" }, plural(report.page.classes.sizes[code], "document")),
   h("div", { class: "columns" },
     section("Topics", topicTable(report, items, `Topics of ${name}`), { name: `class-topics`,
+      hint: items.length < report.bySize.length ? `The ${items.length} largest of ${report.bySize.length} topics; the CSV has all.` : "",
       exports: { csv: () => [["topic", "name", "share"], report.bySize.map((topic) =>
         [topic.id, report.name(topic.id), report.classShare(code, topic.id)])] } }),
     section("Documents", growing(ranked, (item) => documentItem(report, item.place, percent(item.share))),

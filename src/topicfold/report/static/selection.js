@@ -53,5 +53,6 @@ export function noneChosen(report, box) {
   const part = report.documents.n < report.page.counts.documents
     ? ` ${count(report.documents.n)} of ${count(report.page.counts.documents)} documents are shown.` : "";
   box.replaceChildren(h("p", { class: "hint" }, `Close documents have similar ${report.documents.placed_by}; large distances `
-    + `mean little. Drag to move, scroll or pinch to zoom, click a point to read it.${part}`));
+    + "mean little. Drag to move, scroll or pinch to zoom, click a point to read it. More names appear as you zoom in."
+    + part));
 }

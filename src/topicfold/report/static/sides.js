@@ -79,9 +79,13 @@ function effectChart(rows, width, { side, describe, limits = reach(rows, side.mi
   const x = (value) => labels + 8 + ((value - low) / (high - low || 1)) * (width - labels - 76);
   const bottom = rows.length * step + 4;
   const height = bottom + 20;
+  const parts = Math.max(2, Math.min(6, Math.floor((x(high) - x(low)) / 44)));
+  let marks = ticks(low, high, parts);
+  // One tick shows no scale.
+  for (let more = parts + 1; marks.length < 2 && more < parts + 4; more += 1) marks = ticks(low, high, more);
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": describe },
     s("line", { class: "grid", x1: x(low), x2: x(high), y1: bottom, y2: bottom }),
-    ticks(low, high, Math.max(2, Math.min(6, Math.floor((x(high) - x(low)) / 44)))).map((tick) => [s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
+    marks.map((tick) => [s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
       s("text", { class: "axis small-axis effect-tick", x: x(tick), y: bottom + 16, "text-anchor": "middle" }, brief3(tick))]),
     s("line", { class: "zero", x1: x(middle), x2: x(middle), y1: 0, y2: bottom }));
   rows.forEach((row, place) => {

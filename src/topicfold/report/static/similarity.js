@@ -164,6 +164,7 @@ export function showSimilarity(report, box, parameters, actions) {
     section("Topics on a plane", h("div", {}, h("div", { class: "toolbar" }, zoom), plane), { name: "topics-plane", exports: { figure: () => plane.querySelector("svg") },
       hint: "Area: share of all words. Topics with similar words are close, and lines join the most similar. Zoom in if a name is missing." }),
     section("Most similar pairs", h("div", { class: "wide" }, pairList(report, pairs, actions)), { name: "similar-pairs",
+      hint: pairs.length > MOST_PAIRS ? `The ${MOST_PAIRS} most similar of ${pairs.length.toLocaleString("en")} pairs; the CSV has all.` : "",
       exports: { csv: () => [["topic", "other", "similarity", "terms"],
         pairs.map((pair) => [pair.one, pair.other, pair.value, sharedTerms(report, pair.one, pair.other)])] } }),
     section("Every pair", heatTable(content), { name: "similarity", exports: { csv, figure: () => heatFigure(content) },

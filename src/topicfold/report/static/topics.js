@@ -171,7 +171,7 @@ function nearBlock(report, topic) {
   const items = topic.near.slice(0, 6).map((other, i) =>
     ({ topic: other, share: topic.likeness[i], text: topic.likeness[i].toFixed(2) }));
   return section("Similar topics", topicTable(report, items, "Similar topics"),
-    { hint: "Compared by their words: 0 for no words in common, 1 for the same." });
+    { hint: `${topic.near.length > items.length ? `The ${items.length} most similar topics. ` : ""}Compared by their words: 0 for no words in common, 1 for the same.` });
 }
 
 function classBlock(report, topic) {
@@ -183,7 +183,8 @@ function classBlock(report, topic) {
     label: row.name, href: link({ class: row.name }), value: row.share, text: percent(row.share),
     color: topicColor(topic) })), width,
   { labelWidth: 170, describe: `Classes with the most of topic ${topic.id}` }));
-  return section("In classes", figure, { hint: "Mean share of this topic in the documents of a class.",
+  const cut = rows.length < classes.names.length ? ` The ${rows.length} largest of ${classes.names.length} shares; the CSV has all.` : "";
+  return section("In classes", figure, { hint: `Mean share of this topic in the documents of a class.${cut}`,
     name: `topic-${topic.id}-classes`, exports: { figure: () => figure.querySelector("svg"),
       csv: () => [["class", "share"], classes.names.map((name, code) =>
         [name, report.classShare(code, topic.id)])] } });
