@@ -16,7 +16,7 @@ from topicfold import (
     TopicClassifier,
     TwoPhase,
 )
-from topicfold.core.labels import class_members, class_numbers
+from topicfold.core.labels import check_two_classes, class_members, class_numbers
 from topicfold.evidence.labels import read_labels
 from topicfold.exceptions import DataError, DataWarning
 
@@ -190,3 +190,11 @@ def test_labels_of_columns_with_gaps_are_what_they_are():
     _, classes, unknown, _ = read_labels(several, 3)
     assert classes.tolist() == ["a", "b"]
     assert unknown.tolist() == [False, True, False]
+
+
+def test_one_label_of_each_of_many_classes_is_few_labels_and_not_names():
+    codes = np.full(200, -1)
+    codes[:25] = np.arange(25)
+    check_two_classes(codes, 25, "a classifier")
+    with pytest.raises(DataError, match="25 documents have 25 different labels"):
+        check_two_classes(codes[:40], 25, "a classifier")

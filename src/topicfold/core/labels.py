@@ -19,7 +19,8 @@ from topicfold.exceptions import DataError, DataWarning
 
 # What str() makes of gaps. "NA" and "none" are classes as often.
 _WRITTEN_GAPS = ("nan", "NaN", "None", "<NA>", "NaT")
-# So many labels, and a share of them that differ, are no classes.
+# So many labels, and a share of them that differ, are no classes where most documents
+# have one. Of few labelled documents each may be of another class.
 _SEVERAL, _NEARLY_ALL = 20, 0.9
 
 
@@ -175,7 +176,8 @@ def check_two_classes(
     of which nearly each has one document: names, dates or numbers.
     """
     n_labelled = int((codes >= 0).sum())
-    if n_labelled >= _SEVERAL and n_classes > _NEARLY_ALL * n_labelled:
+    differ = n_labelled >= _SEVERAL and n_classes > _NEARLY_ALL * n_labelled
+    if differ and 2 * n_labelled >= len(codes):
         raise DataError(
             f"{purpose} learns from classes that several documents have, but "
             f"{n_labelled:,} documents have {n_classes:,} different labels. Are they "
