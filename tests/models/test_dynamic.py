@@ -335,3 +335,10 @@ def test_the_time_that_is_no_time_is_named():
     X = np.ones((4, 3))
     with pytest.raises(DataError, match=r"time has 'yesterday', which is neither"):
         DynamicLDA(2).fit(X, time=["2001-05-03", "2001-05-04", "yesterday", ""])
+
+
+def test_time_slices_are_a_part_of_this_model_alone():
+    X, time = np.ones((6, 4)), [1, 1, 1, 2, 2, 2]
+    DynamicLDA(2, max_iter=2).fit(X, time=time)
+    with pytest.raises(DataError, match="Use DynamicLDA in place of"):
+        LDA(2, max_iter=2, sides=[TimeSlices()]).fit(X, time=time)

@@ -18,7 +18,7 @@ from topicfold.core import saved
 from topicfold.core.parameters import NOT_NEGATIVE, SHARE, DeclaredParameters, whole
 from topicfold.evidence.times import as_numbers, checked_times
 from topicfold.exceptions import DataError
-from topicfold.parts.sides import Side
+from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import Context
 from topicfold.phi.slices import Slices
 
@@ -124,6 +124,13 @@ class TimeSlices(Slices, DeclaredParameters, Side):
         if self.dates_:
             return str(np.datetime64(int(np.floor(start)), "D"))
         return f"{start:g}"
+
+    def topics(self, *given: Any) -> TopicWeights:
+        """Refuse: DynamicLDA makes the topics of slices when its fit is done."""
+        raise DataError(
+            "TimeSlices is a part of DynamicLDA, which makes topics of slices when its "
+            "fit is done. Use DynamicLDA in place of sides=[TimeSlices()]."
+        )
 
     def positions(self, times: NDArray[Any]) -> Vector:
         """Return places among the slices, 0 the first; NaN for unknown times.
