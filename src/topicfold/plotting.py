@@ -8,6 +8,7 @@ notebook shows. ``pip install 'topicfold[plot]'`` installs matplotlib.
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import textwrap
 from collections.abc import Callable
@@ -301,6 +302,13 @@ def plot(data: TopicData, kind: str = "words", path: Any = None, **options: Any)
     if kind not in _KINDS:
         raise DataError(
             f"there is no figure {kind!r}. Give one of {', '.join(_KINDS)}."
+        )
+    known = [*inspect.signature(_KINDS[kind]).parameters][1:]
+    wrong = [name for name in options if name not in known]
+    if wrong:
+        raise TypeError(
+            f"the figure {kind!r} has no option {wrong[0]!r}. Possible options: "
+            f"{', '.join(known)}."
         )
     figure = _KINDS[kind](data, **options)
     if path is not None:

@@ -145,7 +145,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     if "extra" in named:
         raise DataError(
             f"{named['extra'][0]!r} names a column, but the documents are not a file "
-            "or data frame. Give the values themselves, one per document."
+            "or data frame. Give the values themselves: one per document, or pairs of "
+            "documents as links."
         )
     if named:
         raise DataError(
@@ -211,6 +212,7 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
         )
     first = next((item[0] for item in items if len(item)), "")
     if isinstance(first, str):
+        _check_words(items)
         texts = [" ".join(word.replace(" ", "_") for word in item) for item in items]
         return Documents(texts, text={"tokens": "spaces"})
     if isinstance(first, list | tuple | np.ndarray) and len(first) == 2:
@@ -221,6 +223,24 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
         f"the documents contain {kind_of(first)}. Give texts, lists of words, or "
         "a matrix of counts."
     )
+
+
+def _check_words(items: list[Any]) -> None:
+    """Refuse lists of more than words, such as pairs of a text and its label."""
+    problem = ""
+    for place, item in enumerate(items):
+        odd = next((word for word in item if not isinstance(word, str)), None)
+        if odd is not None:
+            problem = f"document {place} is a list of more than words ({kind_of(odd)})"
+            break
+    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in items)
+    if pairs and sum(item[0].count(" ") for item in items) >= 2 * len(items):
+        problem = "the documents are pairs, such as a text and its label"
+    if problem:
+        raise DataError(
+            f"{problem}. Give a string for every document; labels are the second "
+            "argument: fit(texts, labels)."
+        )
 
 
 def _of_pairs(items: list[Any], vocabulary: Any) -> Documents:

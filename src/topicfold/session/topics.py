@@ -235,7 +235,7 @@ class Topics(TransformerMixin, BaseEstimator):
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
         if y is not None:
-            found = found._replace(labels=label_texts(y, found.n_documents))
+            found = found._replace(labels=label_texts(y, found.n_documents, "fit(X, "))
         counts, words, options = self._count(found)
         first = text if isinstance(text, str) else "text"
         spoken, cutting = count_languages(first, counts, other, found.extra, options)
@@ -366,7 +366,7 @@ class Topics(TransformerMixin, BaseEstimator):
                 "more. Fit it again with all documents."
             )
         if y is not None:
-            new = new._replace(labels=label_texts(y, new.n_documents))
+            new = new._replace(labels=label_texts(y, new.n_documents, "update(X, "))
         new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
         self.update_ = updated(
@@ -648,6 +648,12 @@ class Topics(TransformerMixin, BaseEstimator):
             names = names_by(self._record(), names, self._saved().text)
         if not isinstance(names, Mapping):
             number: Any = names  # what is no number is refused with its name
+            if isinstance(number, list | tuple):
+                raise DataError(
+                    "rename takes names by topic, not a list, such as "
+                    'rename({3: "space"}). For a list with a name per topic give '
+                    "rename(dict(enumerate(names)))."
+                )
             if name is None:
                 raise DataError(
                     f"rename({number!r}) has no name. Give one, such as "
@@ -658,13 +664,14 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
         """Make one topic of several; it has the smallest of their numbers."""
-        if isinstance(topics, int | np.integer):
+        if isinstance(topics, int | np.integer | str):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
         """Remove topics; the others keep their numbers."""
-        chosen = [topics] if isinstance(topics, int | np.integer) else topics
+        one = isinstance(topics, int | np.integer | str)
+        chosen: Any = [topics] if one else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
@@ -876,4 +883,9 @@ def _record_of(other: Any) -> TopicData:
     """Return the record of another model: fitted here, or saved."""
     if isinstance(other, str | os.PathLike):
         other = Topics.load(other)
+    if not isinstance(other, Topics | TopicData):
+        raise DataError(
+            f"against= takes another model, and got a {type(other).__name__}. Give "
+            "fitted Topics or the folder of a saved model."
+        )
     return other._record() if isinstance(other, Topics) else other

@@ -32,6 +32,7 @@ MIX_BESIDE_VECTORS = 1 / 3
 def word_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the words of a topic, the most relevant first."""
     row = data.row(topic)
+    whole_number(n, "n")
     ids = data.top_term_ids(n, NAME_RELEVANCE)[row].tolist()
     here = data.topic_sizes()[row] * data.topics[row, ids]
     everywhere = np.maximum(data.term_frequencies()[ids], np.finfo(np.float64).tiny)
