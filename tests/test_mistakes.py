@@ -587,7 +587,7 @@ OF_TOPICS = {
     "drop('fox')": "A topic is a whole number. Got 'fox'",
     "merge('0,1')": r"given as a list, such as \[1, 4\]",
     "rename(['land', 'sea'])": r"give rename\(dict\(enumerate\(names\)\)\)",
-    "undo()": r"Use Topics\.load\(path\) of a model saved before the edit",
+    "undo()": r"Use load\(path\) of a model saved before the edit",
     "words(0, 'ten')": "must be a whole number, 1 or more",
     "report('two.html', against=['a'])": "Give fitted Topics or the folder of a saved",
     "predict(['red fox'])": r"Use transform\(texts\)\.argmax",

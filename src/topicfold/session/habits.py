@@ -47,7 +47,7 @@ _PARAMETERS = {
     "top_n_words": "a number of table(n_words=15)",
 }
 _ATTRIBUTES = {
-    "undo": "Topics.load(path) of a model saved before the edit, or fit again",
+    "undo": "load(path) of a model saved before the edit, or fit again",
     "print_topics": "print(topics), or table()",
     "show_topics": "table()",
     "show_topic": "words(topic)",

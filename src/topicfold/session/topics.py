@@ -328,8 +328,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """Add documents; topics keep their numbers, names and edits.
 
         Earlier documents keep their mixtures. The topics learn from the new documents
-        and their new words, and weigh them against all that they learned before, so
-        that few documents change a topic little. A model that learned from more than
+        and their new words. All earlier documents keep their weight, so a few new ones
+        change a topic only a little. A model that learned from more than
         words (classes, authors, links, embeddings, …) keeps its topics, and the
         documents are only added. What changed is in ``update_``.
 
