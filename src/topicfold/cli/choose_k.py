@@ -113,7 +113,8 @@ def choose_k(
     if len(chosen.records) > 1:
         show_fact("Suggests", f"{best} topics{by}{edge}")
     else:
-        show_fact("Tried", f"only {counted(best, 'topic')}; give several: -k 10,20,40")
+        several = ",".join(str(k) for k in sorted({max(best // 2, 2), best, 2 * best}))
+        show_fact("Tried", f"only {counted(best, 'topic')}; give several: -k {several}")
     if not given.quiet:
         show_fit(source, options, entry.name, best)
 

@@ -744,7 +744,7 @@ class Learner:
             self._value = self.evaluate()
         finally:
             self.doc_updates = doc_updates
-        if self.extrapolation is not None:
+        if self.extrapolation is not None and self._iteration > self.plain_first:
             self.extrapolation.restore(state)
         return self._value
 
