@@ -307,8 +307,8 @@ def _check_quoted(terms: str, frame: Any) -> None:
         used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
         if "." in name and (used or f"`{name}`" in terms):
             raise DataError(
-                f"the formula '~ {terms}': a name with a point cannot be used in a "
-                f"formula. Rename the column {name!r}, such as {name.replace('.', '_')!r}."
+                f"the formula '~ {terms}': a name with a point cannot be used here. "
+                f"Rename the column {name!r}, such as {name.replace('.', '_')!r}."
             )
         if used:
             raise DataError(
