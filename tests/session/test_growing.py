@@ -160,7 +160,7 @@ def test_texts_that_are_there_are_said():
     assert topics.update_.repeated == 2
     assert (
         "Repeated",
-        "2 with a text that is already in the model",
+        "2 of the new texts are already in the model",
     ) in topics.update_.lines()
 
 
