@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import random
+
 import pytest
 
 OPTIONS = ("--min-df", 1, "--max-df", 1.0)
@@ -36,9 +38,7 @@ def test_the_next_command_has_the_model(cli, many):
 def test_the_smallest_number_may_still_be_too_large(cli, many):
     done = cli("choose-k", many, "-k", "3,9", "--restarts", 1, *OPTIONS)
     assert done.exit_code == 0, done.stderr
-    reason = (
-        "by stability, then perplexity and coherence. This is the smallest number tried"
-    )
+    reason = "by perplexity and coherence. This is the smallest number tried"
     assert f"Suggests 3 topics {reason}; fewer may be better" in done.stdout
     done = cli("choose-k", many, "-k", "3", "--restarts", 1, *OPTIONS, "-q")
     said = " ".join(done.stdout.splitlines()[-1].split())
@@ -91,3 +91,14 @@ def test_more_topics_than_documents(cli, check_error, many):
 
 def test_a_picture_of_no_kind_is_refused_before_the_fits(cli, many, check_error):
     check_error(cli("choose-k", many, "--plot", "k.txt", *OPTIONS), ".svg or .pdf")
+
+
+def test_the_reason_names_stability_where_it_decides(cli, tmp_path):
+    draw = random.Random(0)
+    words = [a + b + c for a in "bdfg" for b in "aeou" for c in "klmn"]
+    file = tmp_path / "noise.txt"
+    file.write_text("\n".join(" ".join(draw.choices(words, k=20)) for _ in range(80)))
+    some = cli("choose-k", file, "-k", "5,10", *OPTIONS).stdout
+    assert "topics by perplexity and coherence, of those with a stability of" in some
+    none = cli("choose-k", file, "-k", "10,20", *OPTIONS).stdout
+    assert "the most stable ones; other seeds find only some of them again\n" in none

@@ -65,6 +65,7 @@ def choose_k(
 
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
+    from topicfold.choosing.size import ALIKE
     from topicfold.cli.fit import advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
@@ -107,9 +108,13 @@ def choose_k(
         edge += f"{best},{2 * best}"
     by = ", whose shares predict labels best"
     if len(classes) < 2:
-        by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""
-        if given.restarts > 1 and all(np.isnan(r.stability) for r in chosen.records):
-            by = by.replace("stability, then ", "")
+        by = " by perplexity and coherence"
+        known = [r.stability for r in chosen.records if not np.isnan(r.stability)]
+        if known and max(known) < ALIKE:
+            by = ", the most stable ones; other seeds find only some of them again"
+            edge = ""
+        elif known and min(known) < ALIKE:
+            by += f", of those with a stability of {ALIKE} or more"
     if len(chosen.records) > 1:
         show_fact("Suggests", f"{best} topics{by}{edge}")
     else:
