@@ -83,8 +83,12 @@ def test_response_numbers_and_classes(fitted):
     assert side.classes_.tolist() == ["Ann; Bob", "Cid"]
 
 
-def test_a_supervised_model_takes_the_response(fitted):
+def test_a_supervised_model_takes_the_response(fitted, cli, tmp_path):
     model = fitted("-m", "slda", "--response", "stars")
+    shown = cli("topics", tmp_path / "m", "--format", "json")
+    rows = {row["topic"]: row["response"] for row in json.loads(shown.stdout)}
+    for effect in model.topic_effects():
+        assert rows[effect.topic] == pytest.approx(effect.coefficient, abs=1e-4)
     assert model.kind == "real"
     assert len(model.sides_) == 1
 

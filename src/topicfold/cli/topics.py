@@ -46,6 +46,8 @@ def topics(
     Topics keep the model's own numbers. The column "tokens" is the share of all words
     of the training documents that belong to a topic. If documents have labels, "main
     class" is the class that has the largest share of these words, with that share.
+    "response", of a model fitted with numbers (--response), is what it predicts for a
+    document with only this topic.
 
     [bold]Examples[/bold]
       topicfold topics reviews-model -n 15
@@ -78,7 +80,7 @@ def topics(
             data.topics, counts, n_words=min(max(words, 2), data.n_terms)
         ).tolist()
     rows = topic_rows(data, n_words=words, relevance=given.relevance, coherence=scores)
-    rows = _with_languages(rows, saved.model, words)
+    rows = _with_response(_with_languages(rows, saved.model, words), data)
     if given.format is Format.csv:
         typer.echo(csv_table(topic_records(rows, join=", ".join)), nl=False)
     elif given.format is Format.json:
@@ -105,6 +107,17 @@ def _with_languages(
         row | {name: tuple(words[row["topic"]]) for name, words in found.items()}
         for row in rows
     ]
+
+
+def _with_response(rows: list[dict[str, Any]], data: TopicData) -> list[dict[str, Any]]:
+    """Return the rows with the number that each topic predicts, if there is one."""
+    for side in data.sides:
+        if side.kind != "effects" or len(side.rows) != 1 or side.values is None:
+            continue
+        if side.name.startswith("response"):
+            found = [float(x) for x in side.values[0]]
+            return [row | {"response": found[data.row(row["topic"])]} for row in rows]
+    return rows
 
 
 def topic_rows(
@@ -137,6 +150,7 @@ def topic_table(
         ("topic", "topic", str, {"style": "bold", **right}),
         ("share", "tokens", "{:.1%}".format, right),
         ("coherence", "NPMI", "{:.2f}".format, right),
+        ("response", "response", "{:.3g}".format, right),
         ("name", "name", lambda name: name or "", {"style": "bold", **fold}),
         ("words", first, ", ".join, {"ratio": 1, **fold}),
         *(

@@ -186,8 +186,8 @@ def _taught(source: Source) -> Iterator[str]:
     responses = taken_by(source.model) & {"response", "labels"}
     if own and (responses or hasattr(source.model, "classes_")):
         yield (
-            "The topics were learned from a response or labels of these documents: "
-            "effects of it are larger here than elsewhere. Use split_sample."
+            "The topics were learned from a response or labels of these documents, so "
+            "effects of these are exaggerated; split_sample (Python) avoids this."
         )
 
 
