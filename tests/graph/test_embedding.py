@@ -105,7 +105,7 @@ def test_very_large_and_small_rows_have_a_direction():
         ([[1, np.nan]] * 4, r"NaN, infinity .* in 4 rows \(first: row 0\)"),
         ([[1, 2], [1, np.inf], [1, 2], [1, 2]], "in 1 rows .first: row 1"),
         ([[1, 2], [1], [1, 2], [1, 2]], "not a table of numbers"),
-        ([["a", "b"]] * 4, "not a table|the type"),
+        ([["a", "b"]] * 4, "not a table|the type|are texts"),
         (np.ones((4, 2)) * 1j, "the type complex128"),
         (None, "not a table|the shape"),
     ],
