@@ -82,7 +82,7 @@ def numbers(
 
 def some_positive(axes: str) -> Form:
     """Return the form of an array of numbers from 0 that are not all 0."""
-    not_negative = numbers(axes, 0)
+    not_negative = numbers(axes, 0, LARGEST_PRIOR)
 
     def problem(array: Any, sizes: Mapping[str, int]) -> str:
         zeros = "are all zero" if isinstance(array, np.ndarray) and array.size else ""
