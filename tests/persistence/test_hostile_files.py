@@ -32,6 +32,7 @@ from topicfold.persistence import (
     save_estimator,
     write_bundle,
 )
+from topicfold.report import report_html
 
 pytestmark = pytest.mark.usefixtures("dummy")
 
@@ -699,3 +700,10 @@ def test_a_base_of_models_is_no_model(tmp_path, name, params):
     hostile(tmp_path, **{"class": f"topicfold.models.{name}", "params": params})
     with pytest.raises(ModelFileError, match=r"base of models|takes no arguments"):
         load_estimator(tmp_path)
+
+
+def test_a_number_of_numpy_is_a_number_of_the_report(tmp_path, counts):
+    model = SupervisedLDA(2, kind="real", weight=1.0, max_iter=2)
+    model.fit(counts, np.arange(20.0)).sides_[0].mean_ = np.float32(1.5)
+    save_estimator(model, tmp_path)
+    assert "<html" in report_html(load_estimator(tmp_path).topic_data())

@@ -110,6 +110,8 @@ def number(
 
     def problem(value: Any, sizes: Mapping[str, int]) -> str:
         fits = type(value) is int if whole else isinstance(value, Real)
+        if isinstance(value, np.floating):  # float32 has no room for the limits
+            value = float(value)
         if fits and not isinstance(value, bool) and least <= value <= most:
             return ""
         shown = "missing" if value is ABSENT else repr(value)
