@@ -567,11 +567,14 @@ def test_a_model_of_classes_has_two(tmp_path, counts, cls, n_classes):
 
 @pytest.mark.parametrize("model", [FSTM(2, max_iter=2), LSI(2)])
 @pytest.mark.parametrize("sides", [[], 3])
-def test_sides_of_a_model_that_takes_none_are_refused(tmp_path, counts, model, sides):
+@pytest.mark.parametrize("name", ["sides_", "content_groups_"])
+def test_sides_of_a_model_that_takes_none_are_refused(
+    tmp_path, counts, model, name, sides
+):
     model = clone(model).fit(counts)
-    model.sides_ = sides
+    setattr(model, name, sides)
     save_estimator(model, tmp_path)
-    message = f"sides_ are not for {type(model).__name__}"
+    message = f"{name} are not for {type(model).__name__}"
     with pytest.raises(ModelFileError, match=message):
         load_estimator(tmp_path)
 
