@@ -12,7 +12,7 @@ from scipy import sparse
 from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, rename_topics
-from topicfold.effects import estimate_effect, permutation_test, split_sample
+from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
 
@@ -416,13 +416,17 @@ def test_topics_that_move_are_named(found):
     assert "other words in the draws" in effects.notes[-1]
 
 
-def test_topics_in_two_pieces_are_named(found):
+def test_topics_in_two_pieces_are_named(found, monkeypatch):
+    monkeypatch.setattr(chain, "MOST_ROUNDS", 1)
     halves = LDA(n_components=4, random_state=0).fit(found["X"])
     topics = np.vstack([found["topics"][:1], found["topics"]])
     halves.components_ = topics.astype(np.float32)
     effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "Topics 0 and 1 have nearly the same words" in effects.notes[-1]
     assert "topics='0 + 1'" in effects.notes[-1]
+    monkeypatch.undo()  # sampled for longer, one piece becomes something else
+    effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
+    assert "has other words in the draws" in effects.notes[-1]
 
 
 def test_a_corpus_names_the_topics(found):
@@ -436,7 +440,8 @@ def test_a_corpus_names_the_topics(found):
     assert halves.rows()[0]["words"].startswith("word")
 
 
-def test_edited_topics_keep_their_numbers(found):
+def test_edited_topics_keep_their_numbers(found, monkeypatch):
+    monkeypatch.setattr(chain, "MOST_ROUNDS", 1)
     model = LDA(n_components=6, random_state=0).fit(found["X"])
     known = {"X": found["X"], "method": "fixed", "n_draws": 2}
     edited = drop_topics(model, [1, 3])
