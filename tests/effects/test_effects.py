@@ -292,6 +292,28 @@ def test_missing_values_and_empty_documents_are_left_out_and_said(found):
     assert "1 document has no known word and is left out." in notes
 
 
+def test_columns_of_texts(found):
+    """Dates are dates also without s(), commas decimal; empty texts are missing."""
+    data = found["data"].copy()
+    data["written"] = [f"20{d % 20:02d}-05-{1 + d % 28:02d}" for d in range(240)]
+    data["income"] = [f"{d / 7:.1f}".replace(".", ",") for d in range(240)]
+    data["code"] = [str(d % 3) for d in range(240)]
+    data["town"] = ["", " ", *(["a", "b"] * 119)]
+
+    def labels(formula):
+        return effects_of(found, formula, data=data, method="fixed").contrasts
+
+    assert [c.label for c in labels("~ written")] == ["written: +1 year"]
+    assert [c.label for c in labels("~ income")] == ["income: +1"]
+    assert [c.label for c in labels("~ code")] == ["code: 1 - 0", "code: 2 - 0"]
+    short = data.assign(written=data["written"].str[:4] + "-05")
+    by_year = effects_of(found, "~ C(written)", data=short, method="fixed")
+    assert len(by_year.contrasts) == 19
+    towns = effects_of(found, "~ town", data=data, method="fixed")
+    assert [c.label for c in towns.contrasts] == ["town: b - a"]
+    assert "2 of 240 documents are left out" in towns.notes[0]
+
+
 @pytest.mark.parametrize("method", ["fixed", "posterior", "bootstrap"])
 def test_other_draws(found, method):
     effects = effects_of(found, method=method, n_draws=3)
@@ -528,6 +550,7 @@ BAD = [
     ("~ often", {}, "240 levels; .* write s\\(often\\)"),
     ("~ C(many)", {}, "240 documents and 240 coefficients"),
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
+    ("~ log(age - 1e6)", {}, r"log\(age.* is not a number in all documents"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
     ("~ s(x)", {}, "covariate with 2 different values"),
