@@ -314,6 +314,17 @@ def test_columns_of_texts(found):
     assert "2 of 240 documents are left out" in towns.notes[0]
 
 
+def test_figures_are_of_a_size_to_read(found):
+    """The largest effects only, and shares between -10 and 110 %."""
+    effects = effects_of(found, "~ x + s(age)", method="fixed")
+    sizes = {row["topic"]: abs(row["estimate"]) for row in effects.rows()[::2]}
+    names = effects.plot("x", n_topics=2).axes[0].get_yticklabels()
+    shown = {name.get_text().split()[0] for name in names}
+    assert shown == set(sizes) - {min(sizes, key=sizes.get)}
+    wide = effects.plot("age", level=0.999999).axes[0].get_ylim()
+    assert -0.1 <= wide[0] < wide[1] <= 1.1
+
+
 @pytest.mark.parametrize("method", ["fixed", "posterior", "bootstrap"])
 def test_other_draws(found, method):
     effects = effects_of(found, method=method, n_draws=3)
