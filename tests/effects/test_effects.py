@@ -379,6 +379,8 @@ def test_sentences(found):
     assert "percentage points per unit of age" in sentences[1]
     assert sentences[2].startswith("The joint share of 0 + 1 (")
     assert sentences[4].startswith("The difference of shares 0 - 1 (")
+    assert "adjusted p" not in sentences[0]
+    assert all("; adjusted p " in one for one in effects.sentences(adjust="holm"))
 
 
 def test_tables_and_plot_data(found):

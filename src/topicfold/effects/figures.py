@@ -66,9 +66,9 @@ def effect_points(
     rows = effects.rows(level=level)
     n = min(len(effects.outcomes), n_topics)
     figure = _figure((3.4 * len(contrasts) + 3, 0.27 * n + 1.1))
-    panels = figure.subplots(1, len(contrasts), sharey=True, squeeze=False)[0]
+    grid = figure.subplots(1, len(contrasts), sharex=True, sharey=True, squeeze=False)
     order: Any = None
-    for axes, contrast in zip(panels, contrasts, strict=True):
+    for axes, contrast in zip(grid[0], contrasts, strict=True):
         own = [row for row in rows if row["effect"] == contrast.label]
         if order is None:
             size = np.array([row["estimate"] for row in own])
