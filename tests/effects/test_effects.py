@@ -312,6 +312,8 @@ def test_columns_of_texts(found):
     towns = effects_of(found, "~ town", data=data, method="fixed")
     assert [c.label for c in towns.contrasts] == ["town: b - a"]
     assert "2 of 240 documents are left out" in towns.notes[0]
+    with pytest.raises(DataError, match="s is a column and a function"):
+        effects_of(found, "~ s(s)", data=data.assign(s=data["age"]))
 
 
 def test_figures_are_of_a_size_to_read(found):

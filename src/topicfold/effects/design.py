@@ -289,6 +289,11 @@ def _check_quoted(terms: str, frame: Any) -> None:
     """Refuse a column such as Written on without quotes, and one such as a.b."""
     bare = re.sub("`[^`]*`", " ", terms)
     for name in map(str, frame.columns):
+        if re.search(rf"(?<![\w.]){re.escape(name)}\(", bare.replace(" ", "")):
+            raise DataError(
+                f"the formula '~ {terms}': {name} is a column and a function. Rename "
+                "the column."
+            )
         odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
         if not odd:
             continue
