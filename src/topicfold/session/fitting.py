@@ -222,9 +222,9 @@ def _whole(label: Any) -> str:
     return str(label if fraction else int(label))
 
 
-def time_texts(times: Any, n_documents: int) -> list[str]:
+def time_texts(times: Any, n_documents: int, what: str = "over_time") -> list[str]:
     """Return times as texts, "" where unknown."""
-    _one_column(times, "over_time")
+    _one_column(times, what)
     texts = ["" if value is None else str(value).strip() for value in times]
     if len(texts) != n_documents:
         raise DataError(
