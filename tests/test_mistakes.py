@@ -5,10 +5,12 @@ import gzip
 import io
 import shlex
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
@@ -27,7 +29,7 @@ from topicfold import (
     select_n_components,
 )
 from topicfold.cli.main import app
-from topicfold.corpus import read_texts, vectorize
+from topicfold.corpus import read, read_texts, vectorize
 from topicfold.editing import apply_edits
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.registry import find_model
@@ -560,6 +562,39 @@ CALLS = {
         lambda: select_n_components(LDA(), TEXTS, [2, 3]),
         "X holds strings, .*Topics takes texts as they are",
     ),
+    "names of files": (
+        lambda: Topics(2).fit([__file__, __file__]),
+        r"are names of files .* \[Path\(name\)\.read_text\(\) for name in names\]",
+    ),
+    "paths of files": (
+        lambda: Topics(2).fit([Path(__file__)]),
+        "are names of files .*Give the name of their folder",
+    ),
+    "labels twice": (
+        lambda: Topics(2).fit(FRAME, FRAME.party, label="party"),
+        "labels are given twice: as y and by label='party'",
+    ),
+    "another library's model": (
+        lambda: Topics(2, min_df=1, model=LatentDirichletAllocation()).fit(TEXTS),
+        "Give the name of a model, .* or an estimator of topicfold",
+    ),
+    "seeds by name alone": (
+        lambda: Topics(2, min_df=1, model="seeded").fit(TEXTS),
+        r"needs seed words\. Give them to the model: Topics\(model=SeededLDA\(seeds",
+    ),
+    "no covariates": (
+        lambda: Topics(2, min_df=1, model="structural").fit(FRAME),
+        "structural needs prevalence= or content=; without them it is correlated",
+    ),
+    "several files to read": (
+        lambda: read(["a.csv", "b.csv"]),
+        "path is of type list. Give the name of one file or folder",
+    ),
+    "a frame to read": (lambda: read(FRAME), "topicfold.Topics takes texts and data"),
+    "a file to compare": (
+        lambda: compare("t.csv"),
+        r"Read the file first: topicfold\.corpus\.read\('t\.csv'\)",
+    ),
     "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
 }
 OF_TOPICS = {
@@ -591,6 +626,9 @@ OF_TOPICS = {
     "words(0, 'ten')": "must be a whole number, 1 or more",
     "report('two.html', against=['a'])": "Give fitted Topics or the folder of a saved",
     "predict(['red fox'])": r"Use transform\(texts\)\.argmax",
+    "table('ten')": "n must be a whole number, at least 1. Got 'ten'",
+    "plot('classes')": "have no labels, so there are no classes to draw",
+    "save(__file__)": "is a file. Choose a new folder for the model",
     "split(0, 50)": "from 2 to the number of words",
 }
 
@@ -664,7 +702,8 @@ def test_python_answers_a_mistake(mistake):
 @pytest.mark.parametrize("call", OF_TOPICS)
 def test_topics_answer_a_mistake(call, place):
     names = {"topics": Topics.load(place / "m"), "frame": pandas.DataFrame({"n": [1]})}
-    with pytest.raises((DataError, AttributeError), match=OF_TOPICS[call]):
+    names["__file__"] = str(place / "t.csv")
+    with pytest.raises((ValueError, AttributeError), match=OF_TOPICS[call]):
         eval(f"topics.{call}", names)
 
 

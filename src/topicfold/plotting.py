@@ -226,6 +226,11 @@ def classes(data: TopicData, *, n_topics: int = 40) -> Any:
     n_topics : int, default=40
         Topics to draw.
     """
+    if data.labels is None:
+        raise DataError(
+            "the documents have no labels, so there are no classes to draw. Give them "
+            "to fit: fit(texts, labels), or the name of their column as label=."
+        )
     names, shares = data.class_topics()
     largest = _largest(data, n_topics)
     # Stable: topics of one class are the largest first, as in the report.

@@ -447,7 +447,7 @@ def test_selection_leaves_the_model_alone(corpus):
         (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
         (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),
         (lambda X: compare(X[:5]), "5 documents are too few"),
-        (lambda X: compare("corpus.txt"), "Read it first"),
+        (lambda X: compare("corpus.txt"), "Read the file first"),
     ],
 )
 def test_errors(corpus, call, message):

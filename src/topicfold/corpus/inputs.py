@@ -199,6 +199,7 @@ def _of_counts(X: Any, vocabulary: Any) -> Documents:
 
 
 def _of_items(items: list[Any], vocabulary: Any) -> Documents:
+    _refuse_names(items)
     if all(isinstance(item, str) for item in items):
         return Documents(items)
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
@@ -223,6 +224,19 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
         f"the documents contain {kind_of(first)}. Give texts, lists of words, or "
         "a matrix of counts."
     )
+
+
+def _refuse_names(items: list[Any]) -> None:
+    """Refuse the names of files where texts are expected."""
+    names = items[:3]
+    if any(not isinstance(name, str | Path) or len(str(name)) > 250 for name in names):
+        return
+    if all(Path(name).suffix and Path(name).is_file() for name in names):
+        raise DataError(
+            f"the documents are names of files (first: {str(items[0])!r}). Give the "
+            "name of their folder, or the texts: [Path(name).read_text() for name in "
+            "names]."
+        )
 
 
 def _check_words(items: list[Any]) -> None:

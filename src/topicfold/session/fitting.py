@@ -61,10 +61,10 @@ def prepare_model(
         )
     if isinstance(model, type):
         raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
-    if not isinstance(model, str) and not hasattr(model, "get_params"):
+    if not isinstance(model, str) and not hasattr(model, "topic_data"):
         raise DataError(
             f"model is {model!r}. Give the name of a model, such as 'lda', or an "
-            "estimator, such as LDA(max_iter=50)."
+            "estimator of topicfold, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
         made, supervised, sized = _named(model)
@@ -87,6 +87,20 @@ def prepare_model(
         if _get(made, name) is None:
             _set(made, name, value)
     return made, supervised, reason
+
+
+def check_needs(model: Any, known: Mapping[str, Any]) -> None:
+    """Refuse the name of a model without what it is to learn from."""
+    if model == "seeded":
+        raise DataError(
+            "the model seeded needs seed words. Give them to the model: "
+            'Topics(model=SeededLDA(seeds={"space": ["orbit", "moon"]})).'
+        )
+    if model == "structural" and not {"prevalence", "content"} & {*known}:
+        raise DataError(
+            "the model structural needs prevalence= or content=; without them it is "
+            "correlated."
+        )
 
 
 def choose_size(

@@ -48,6 +48,7 @@ from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.session.describing import Description, describe
 from topicfold.session.fitting import (
+    check_needs,
     fit_documents,
     label_texts,
     n_described,
@@ -234,7 +235,12 @@ class Topics(TransformerMixin, BaseEstimator):
         columns |= {"extra": [*columns_in(known), *other] or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
+        check_needs(self.model, known)
         if y is not None:
+            if label is not None:
+                raise DataError(
+                    f"labels are given twice: as y and by label={label!r}. Give one."
+                )
             found = found._replace(labels=label_texts(y, found.n_documents, "fit(X, "))
         counts, words, options = self._count(found)
         first = text if isinstance(text, str) else "text"
