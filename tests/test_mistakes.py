@@ -5,10 +5,12 @@ import gzip
 import io
 import shlex
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
@@ -27,7 +29,7 @@ from topicfold import (
     select_n_components,
 )
 from topicfold.cli.main import app
-from topicfold.corpus import read_texts, vectorize
+from topicfold.corpus import read, read_texts, vectorize
 from topicfold.editing import apply_edits
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.registry import find_model
@@ -343,6 +345,19 @@ COMMANDS = {
     "choose-k t.csv -k 2,3 --plot x.foo": "Give a name with .png, .svg or .pdf",
     "choose-k t.csv -k 0,5": "Give whole numbers separated by commas",
     "topics m --format xml": "'xml' is not one of 'table', 'csv', 'json'",
+    "fit t.csv --authors party --prevalence '~ stars' -k 2 -o n": "cannot be combined",
+    "fit texts.txt -k 2 --random-state 3 -o n": "Did you mean --seed?",
+    "fit texts.txt -k 2 --iterations 50 -o n": "Did you mean --max-iter?",
+    "transform m t.csv -o nowhere/out.csv": "no folder nowhere. Make it, or give",
+    "edit m --split 0=2 -o e": "give TOPIC:PARTS, such as 2:3",
+    "edit m --rename 0=a --rename 0=b -o e": "named twice in --rename. Name it once",
+    "update folder t.csv": "is not a saved model",
+    "effects m t.csv --formula '~ stars + (1|party)'": "'~ party | party'",
+    "effects t.csv m --formula '~ party'": "give the folder of a saved model",
+    "fit folder -k 2 --label party -o n": "has no columns, so label has no meaning",
+    "fit t.csv --links t.csv -k 2 -o n": "is not a link. Give the numbers of two",
+    "choose-k texts.txt -k 5..20": "whole numbers separated by commas",
+    "search m 'the of and'": "are stop words, which the model leaves out",
     "demo extra": "Got unexpected extra argument(s) (extra)",
 }
 COUNTS = np.random.default_rng(0).poisson(1.0, (20, 8))
@@ -490,6 +505,96 @@ CALLS = {
         "20 documents have 20 different labels. Are they names",
     ),
     "no threads": (lambda: LDA(2, n_jobs=0).fit(COUNTS), "Give 1 or more, or -1"),
+    "a frame as labels": (
+        lambda: Topics(2).fit(TEXTS, FRAME),
+        r"Give one: fit\(X, frame\['column'\]\)",
+    ),
+    "groups of a frame": (
+        lambda: Topics(2).fit(FRAME.groupby("party")),
+        r"a list of more than words \(of type DataFrame\)",
+    ),
+    "pairs of text and label": (
+        lambda: Topics(2).fit([("a red fox in the wood", "land")] * 9),
+        r"are pairs, such as .*labels are the second argument: fit\(texts, labels\)",
+    ),
+    "several numbers": (
+        lambda: Topics([5, 10]).fit(TEXTS),
+        r"n_topics is \[5, 10\]\. Give a whole number, .* or nothing to have one",
+    ),
+    "the command's ngrams": (
+        lambda: Topics(2, ngrams=2),
+        r"a pair here: Topics\(20, ngram_range=\(1, 2\)\)",
+    ),
+    "another library's tokenizer": (
+        lambda: Topics(2, tokenizer=str.split),
+        "tokens=function",
+    ),
+    "seed words": (lambda: Topics(2, seeds={"land": ["fox"]}), r"model=SeededLDA\("),
+    "vectors as a file": (
+        lambda: Topics(2, min_df=1).fit(TEXTS, embeddings="vectors.npy"),
+        r"embeddings=numpy\.load\('vectors\.npy'\)",
+    ),
+    "texts as vectors": (
+        lambda: Topics(2, min_df=1).fit(TEXTS, embeddings=TEXTS),
+        "embeddings are texts. Give the vectors that an encoder makes",
+    ),
+    "a table as vectors": (
+        lambda: Topics(2, min_df=1).fit(TEXTS, embeddings=FRAME),
+        "not a table of numbers: could not convert string to float: 'red fox wood'",
+    ),
+    "links as a file": (
+        lambda: Topics(2).fit(TEXTS, links="links.txt"),
+        "Give the values themselves: one per document, or pairs of documents",
+    ),
+    "authors and covariates": (
+        lambda: Topics(2, min_df=1).fit(FRAME, authors="party", prevalence="~ day"),
+        "authors and prevalence cannot be combined. Leave out one",
+    ),
+    "an id twice": (
+        lambda: Topics(2).fit(FRAME, id="party"),
+        "row 2: the id 'a' is already used in row 0. Give every document its own",
+    ),
+    "whole numbers as a response": (
+        lambda: Topics(2, min_df=1).fit(TEXTS, response=list(range(20))),
+        "numbers are of kind 'real'",
+    ),
+    "texts to choose": (
+        lambda: select_n_components(LDA(), TEXTS, [2, 3]),
+        "X holds strings, .*Topics takes texts as they are",
+    ),
+    "names of files": (
+        lambda: Topics(2).fit([__file__, __file__]),
+        r"are names of files .* \[Path\(name\)\.read_text\(\) for name in names\]",
+    ),
+    "paths of files": (
+        lambda: Topics(2).fit([Path(__file__)]),
+        "are names of files .*Give the name of their folder",
+    ),
+    "labels twice": (
+        lambda: Topics(2).fit(FRAME, FRAME.party, label="party"),
+        "labels are given twice: as y and by label='party'",
+    ),
+    "another library's model": (
+        lambda: Topics(2, min_df=1, model=LatentDirichletAllocation()).fit(TEXTS),
+        "Give the name of a model, .* or an estimator of topicfold",
+    ),
+    "seeds by name alone": (
+        lambda: Topics(2, min_df=1, model="seeded").fit(TEXTS),
+        r"needs seed words\. Give them to the model: Topics\(model=SeededLDA\(seeds",
+    ),
+    "no covariates": (
+        lambda: Topics(2, min_df=1, model="structural").fit(FRAME),
+        "structural needs prevalence= or content=; without them it is correlated",
+    ),
+    "several files to read": (
+        lambda: read(["a.csv", "b.csv"]),
+        "path is of type list. Give the name of one file or folder",
+    ),
+    "a frame to read": (lambda: read(FRAME), "topicfold.Topics takes texts and data"),
+    "a file to compare": (
+        lambda: compare("t.csv"),
+        r"Read the file first: topicfold\.corpus\.read\('t\.csv'\)",
+    ),
     "no such model": (lambda: Topics.load("nowhere"), "There is no file or folder"),
 }
 OF_TOPICS = {
@@ -512,6 +617,18 @@ OF_TOPICS = {
     "rename('space')": "or names by topic such as",
     "report('x.pdf')": r"Give a name with \.html",
     "update('new text')": "Texts are given as a list, one string per document",
+    "effects('~ party', 't.csv')": r"the table itself, such as pandas\.read_csv\('t",
+    "effects('~ n', frame.n)": r"data is a Series\. Give data\.to_frame\(\)",
+    "drop('fox')": "A topic is a whole number. Got 'fox'",
+    "merge('0,1')": r"given as a list, such as \[1, 4\]",
+    "rename(['land', 'sea'])": r"give rename\(dict\(enumerate\(names\)\)\)",
+    "undo()": r"Use load\(path\) of a model saved before the edit",
+    "words(0, 'ten')": "must be a whole number, 1 or more",
+    "report('two.html', against=['a'])": "Give fitted Topics or the folder of a saved",
+    "predict(['red fox'])": r"Use transform\(texts\)\.argmax",
+    "table('ten')": "n must be a whole number, at least 1. Got 'ten'",
+    "plot('classes')": "have no labels, so there are no classes to draw",
+    "save(__file__)": "is a file. Choose a new folder for the model",
     "split(0, 50)": "from 2 to the number of words",
 }
 
@@ -585,8 +702,22 @@ def test_python_answers_a_mistake(mistake):
 @pytest.mark.parametrize("call", OF_TOPICS)
 def test_topics_answer_a_mistake(call, place):
     names = {"topics": Topics.load(place / "m"), "frame": pandas.DataFrame({"n": [1]})}
-    with pytest.raises((DataError, AttributeError), match=OF_TOPICS[call]):
+    names["__file__"] = str(place / "t.csv")
+    with pytest.raises((ValueError, AttributeError), match=OF_TOPICS[call]):
         eval(f"topics.{call}", names)
+
+
+def test_a_figure_names_its_options(place):
+    with pytest.raises(TypeError, match="no option"):
+        Topics.load(place / "m").plot("words", topic=1)
+
+
+def test_effects_take_tables_of_arrow(place):
+    arrow = pytest.importorskip("pyarrow")
+    topics = Topics.load(place / "m")
+    frame = FRAME.assign(n=range(20))
+    found = topics.effects("~ n", arrow.table(frame))
+    assert str(found) == str(topics.effects("~ n", frame))
 
 
 def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
@@ -598,4 +729,4 @@ def test_files_of_a_folder_that_are_not_read_are_named(place, tmp_path):
 
 
 def test_the_table_is_long():
-    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 250
+    assert len(COMMANDS) + len(CALLS) + len(OF_TOPICS) >= 290

@@ -182,6 +182,12 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
     added = [side for side in sides if side.keyword not in own]
     model.set_params(sides=[*(model.sides or ()), *added] or None)
+    left = [name for name in data if name not in taken_by(model)]
+    if left:
+        raise DataError(
+            f"{type(model).__name__} does not learn from {', '.join(left)}, so that "
+            f"{' and '.join(data)} cannot be combined. Leave out one of them."
+        )
 
 
 def add_counts(model: Any, names: Iterable[str]) -> None:

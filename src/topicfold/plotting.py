@@ -8,6 +8,7 @@ notebook shows. ``pip install 'topicfold[plot]'`` installs matplotlib.
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import textwrap
 from collections.abc import Callable
@@ -225,6 +226,11 @@ def classes(data: TopicData, *, n_topics: int = 40) -> Any:
     n_topics : int, default=40
         Topics to draw.
     """
+    if data.labels is None:
+        raise DataError(
+            "the documents have no labels, so there are no classes to draw. Give them "
+            "to fit: fit(texts, labels), or the name of their column as label=."
+        )
     names, shares = data.class_topics()
     largest = _largest(data, n_topics)
     # Stable: topics of one class are the largest first, as in the report.
@@ -301,6 +307,13 @@ def plot(data: TopicData, kind: str = "words", path: Any = None, **options: Any)
     if kind not in _KINDS:
         raise DataError(
             f"there is no figure {kind!r}. Give one of {', '.join(_KINDS)}."
+        )
+    known = [*inspect.signature(_KINDS[kind]).parameters][1:]
+    wrong = [name for name in options if name not in known]
+    if wrong:
+        raise TypeError(
+            f"the figure {kind!r} has no option {wrong[0]!r}. Possible options: "
+            f"{', '.join(known)}."
         )
     figure = _KINDS[kind](data, **options)
     if path is not None:

@@ -202,8 +202,8 @@ class TopicData:
 
         See `top_terms`, which returns the terms themselves.
         """
-        if n < 1:
-            raise DataError(f"n must be at least 1. Got {n!r} instead.")
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise DataError(f"n must be a whole number, at least 1. Got {n!r} instead.")
         if not 0 <= relevance <= 1:
             raise DataError(f"relevance must be in [0, 1]. Got {relevance!r} instead.")
         if relevance == 1:

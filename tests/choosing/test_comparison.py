@@ -281,6 +281,18 @@ def test_a_wider_model_does_not_make_the_others_unreadable():
     assert text.endswith("cannot be read: FSTM (3 of 5 topics are copies of others).")
 
 
+def test_coherence_is_low_in_short_texts():
+    """On snippets LDA, with clear topics, "could not be read": WNTM had -0.49."""
+    lda = score("LDA", 0.673, coherence=-0.503)
+    wntm = score("WNTM", 0.721, coherence=-0.492)
+    bad = score("FSTM", 0.8, coherence=-0.8)
+    assert "cannot be read: LDA" in said([lda, wntm], 500)
+    text, taken = recommend([lda, wntm, bad], 500, short=True)
+    assert taken == "WNTM"
+    assert "every model has a low coherence" in text
+    assert text.endswith("cannot be read: FSTM (coherence -0.80, accuracy 0.800).")
+
+
 def test_copies_do_not_rule_out_the_most_coherent_model():
     best = score("PLSA", coherence=0.3, copies=1.0, perplexity=50.0)
     text = said([score("OTM", copies=0.0), best], None)
@@ -435,7 +447,7 @@ def test_selection_leaves_the_model_alone(corpus):
         (lambda X: compare(X, ["FSTM^c"]), "learns from labels"),
         (lambda X: compare(X, ["PLSA"], test_size=3), "test_size=3"),
         (lambda X: compare(X[:5]), "5 documents are too few"),
-        (lambda X: compare("corpus.txt"), "Read it first"),
+        (lambda X: compare("corpus.txt"), "Read the file first"),
     ],
 )
 def test_errors(corpus, call, message):

@@ -44,7 +44,7 @@ def test_train_then_predict(cli, labelled, options, tmp_path):
     result = train(cli, labelled, options, tmp_path / "model")
     assert result.exit_code == 0, result.stderr
     assert "of 48 documents classified without their labels" in result.stdout
-    assert "95 % interval" in result.stdout
+    assert "95% interval" in result.stdout
     assert "FSTM, 4 topics, refined with the labels; 48 of 60" in result.stdout
     new = tmp_path / "new.txt"
     new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
@@ -84,7 +84,7 @@ def test_few_labels_take_the_graph_model(cli, labelled, options, tmp_path):
     assert "logistic regression on " in result.stdout
     assert "100.0% of 6 documents" in result.stdout
     # As wide as that of three: the same six chose what to take.
-    assert "(95 % interval: 43.9% to 100.0%; classes are" in result.stdout
+    assert "(95% interval: 43.9% to 100.0%; classes are" in result.stdout
     new = tmp_path / "new.txt"
     new.write_text(f"{LAND}\n{SEA}\n", encoding="utf-8")
     shown = cli("classify", tmp_path / "model", new).stdout

@@ -51,8 +51,11 @@ def test_unknown_words_are_said_once(cli, model, new):
     assert result.stderr.count("\n") == 1
 
 
-def test_csv_file(cli, model, new, tmp_path):
-    out = tmp_path / "deep" / "out.csv"
+def test_csv_file(cli, check_error, model, new, tmp_path):
+    deep = tmp_path / "deep" / "out.csv"
+    check_error(cli("transform", model, new, "-o", deep), "there is no folder")
+    assert not deep.parent.exists()
+    out = tmp_path / "out.csv"
     result = cli("transform", model, new, "-o", out)
     assert (result.exit_code, result.stdout) == (0, "")
     assert out.read_text() == cli("transform", model, new, "-o", "-").stdout

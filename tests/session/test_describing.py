@@ -17,6 +17,7 @@ from topicfold import (
     Topics,
     TopicTree,
 )
+from topicfold.cli.info import model_facts
 from topicfold.exceptions import DataError
 from topicfold.persistence.model_folder import ModelFolder, load_model_folder
 from topicfold.registry import models
@@ -184,12 +185,23 @@ def test_stability_over_restarts(topics):
     assert min(row["least"] for row in same.stability(2)) > 0.99
 
 
+def test_embeddings_are_named_and_kept_for_restarts(tmp_path):
+    vectors = np.repeat(np.eye(2, 3), 30, axis=0) + np.arange(180).reshape(60, 3) / 900
+    topics = Topics(2, min_df=1).fit(TEXTS, embeddings=vectors)
+    used = "Besides words, the model used embeddings of the documents."
+    assert used in topics.describe().text
+    assert [row["found"] for row in topics.stability(2)] == ["2 of 2"] * 2
+    topics.save(tmp_path / "m")
+    facts = model_facts(tmp_path / "m")
+    assert facts["besides"] == ["embeddings of the documents"]
+
+
 def test_what_cannot_be_fitted_again():
     X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]])
     model = AuthorTopics(2, random_state=0, max_iter=3)
     model.fit(X, authors=[["Ann"], ["Bob"], ["Ann"], ["Bob"]])
     saved = ModelFolder(model=model, counts=X)
-    with pytest.raises(DataError, match="learned from more than words"):
+    with pytest.raises(DataError, match="also used authors, which only you can give"):
         stability_table(saved, saved.topic_data(), 2)
 
 

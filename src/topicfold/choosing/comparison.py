@@ -36,6 +36,7 @@ from topicfold.choosing.evaluation import (
     with_memory,
 )
 from topicfold.choosing.size import suggest_size
+from topicfold.core.counts import words_if_short
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.exceptions import DataError
@@ -346,7 +347,7 @@ def compare(
             "topics or other models."
         )
     labelled = None if y is None else int((~train & (y >= 0)).sum())
-    text, taken = recommend(scores, labelled)
+    text, taken = recommend(scores, labelled, short=words_if_short(X) is not None)
     n_test = int((~train).sum())
     return Comparison(tuple(scores), text, tuple(left_out), n_test, taken)
 
@@ -382,18 +383,26 @@ def measure(data: Any, run: Run) -> dict[str, Any]:
     return scores
 
 
-def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, str]:
+def recommend(
+    scores: Sequence[ModelScore], n_test: int | None, *, short: bool = False
+) -> tuple[str, str]:
     """Return a recommendation with its reasons, and the name of the model.
 
-    A model whose topics cannot be read is not recommended. With labels (`n_test` test
-    documents have one) accuracy decides: a topic model whose difference from the best
-    may be chance is preferred to features that nobody can read. Without labels, or with
-    too few, the mean rank in all other metrics decides.
+    A model whose topics cannot be read is not recommended. In `short` texts even words
+    of one subject rarely occur together; a low coherence then only rules out a model
+    if another's is much higher. With labels (`n_test` test documents have one) accuracy
+    decides: a topic model whose difference from the best may be chance is preferred to
+    features that nobody can read. Without labels, or with too few, the mean rank in all
+    other metrics decides.
     """
     few = n_test is not None and n_test < _LEAST_LABELS
     if few:
         scores = [replace(score, accuracy=np.nan) for score in scores]
-    reasons = [_unreadable(score, scores) for score in scores]
+    known = [s.coherence for s in scores if not np.isnan(s.coherence)]
+    least = _LEAST_COHERENCE
+    if short and known:
+        least = min(least, max(known) - _MUCH_COHERENCE)
+    reasons = [_unreadable(score, scores, least) for score in scores]
     usable = [s for s, why in zip(scores, reasons, strict=True) if not why]
     out = ", ".join(
         f"{s.model} ({why}{_accuracy(s)})"
@@ -402,22 +411,22 @@ def recommend(scores: Sequence[ModelScore], n_test: int | None) -> tuple[str, st
     )
     if not usable:
         return f"No model is recommended, because the topics cannot be read: {out}.", ""
-    known = [score for score in usable if not np.isnan(score.accuracy)]
+    labelled = [score for score in usable if not np.isnan(score.accuracy)]
     taken: ModelScore | None
-    if n_test and known:
-        text, taken = _by_accuracy(known, scores, n_test)
+    if n_test and labelled:
+        text, taken = _by_accuracy(labelled, scores, n_test)
     else:
         text, taken = _by_ranks(usable, scores)
     if few:
         text += f" {n_test} test labels are too few to rank models by accuracy."
     if taken is not None:
-        text += _cautions(taken, usable)
+        text += _cautions(taken, usable, short=short)
     if out:
         text += f" Left out because their topics cannot be read: {out}."
     return text, "" if taken is None else taken.model
 
 
-def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
+def _unreadable(score: ModelScore, scores: Sequence[ModelScore], least: float) -> str:
     """Return why the topics of a model cannot be read; "" if they can, or it has none.
 
     Copies are forgiven the model with the best coherence: `_cautions` tells of them.
@@ -425,7 +434,7 @@ def _unreadable(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     if np.isnan(score.coherence):
         return ""
     reasons = []
-    if score.coherence < _LEAST_COHERENCE:
+    if score.coherence < least:
         reasons.append(f"coherence {score.coherence:.2f}")
     topical = (s for s in scores if not np.isnan(s.coherence))
     if reasons or score is not max(topical, key=lambda s: (s.coherence, -s.copies)):
@@ -439,10 +448,15 @@ def _copied(score: ModelScore) -> list[str]:
     return [f"{score.copies:.0f} of {score.n_components} topics are copies of others"]
 
 
-def _cautions(taken: ModelScore, usable: Sequence[ModelScore]) -> str:
+def _cautions(taken: ModelScore, usable: Sequence[ModelScore], *, short: bool) -> str:
     """Say what a reader of the topics should know, and who has clearly better ones."""
     text = "".join(f" But {reason}." for reason in _copied(taken))
-    if taken.coherence < _LOOSE:
+    if short and taken.coherence < _LOOSE:
+        text += (
+            " In short texts every model has a low coherence: use it only to compare "
+            "models."
+        )
+    elif taken.coherence < _LOOSE:
         text += (
             f" {taken.model}'s words may not belong together (its coherence is "
             f"{taken.coherence:.2f}): read them first."
@@ -674,8 +688,6 @@ def _read(corpus: Any) -> tuple[str, Any, NDArray[np.int64] | None]:
 def _chosen(names: Any, X: Any, y: Any) -> tuple[list[ModelEntry], list[str]]:
     """Return the candidates, and the reasons for those that cannot be scored."""
     if names is None:
-        from topicfold.core.counts import words_if_short
-
         names = list(UNLABELLED_MODELS if y is None else LABELLED_MODELS)
         if words_if_short(X) is not None:
             names.insert(names.index("LDA") + 1, "WNTM")

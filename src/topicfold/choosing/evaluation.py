@@ -36,8 +36,8 @@ def read_counts(corpus: Any) -> tuple[str, sparse.csr_matrix]:
     X = corpus[0] if isinstance(corpus, tuple) and len(corpus) == 2 else corpus
     if isinstance(X, str | bytes) or hasattr(X, "__fspath__"):
         raise DataError(
-            f"the corpus is a {type(X).__name__}. Read it first, for instance with "
-            "topicfold.corpus.load_folder."
+            f"the corpus is a {type(X).__name__}. Read the file first: "
+            f"topicfold.corpus.read({str(X)[:60]!r})."
         )
     refuse_other(X)
     return "", check_counts(X, "X")

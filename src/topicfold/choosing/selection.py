@@ -16,7 +16,7 @@ from topicfold.choosing.comparison import load_figure
 from topicfold.choosing.evaluation import check_sizes, ranks, stability_of, topic_scores
 from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
-from topicfold.core.counts import check_counts
+from topicfold.core.counts import check_counts, refuse_other
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
@@ -221,6 +221,7 @@ def select_n_components(
     >>> found.best("coherence")
     3
     """
+    refuse_other(X)
     counts = check_counts(X, "X")
     sizes = sorted(set(check_sizes(candidates, "candidates")))
     n_restarts = check_sizes(n_restarts, "n_restarts")[0]

@@ -105,7 +105,7 @@ def choose_k(
     elif best == max(sizes) > min(sizes):
         edge = ". This is the largest number tried; more may be better: -k "
         edge += f"{best},{2 * best}"
-    by = " by the accuracy of labels"
+    by = ", whose shares predict labels best"
     if len(classes) < 2:
         by = " by stability, then perplexity and coherence" if len(sizes) > 1 else ""
         if given.restarts > 1 and all(np.isnan(r.stability) for r in chosen.records):

@@ -151,7 +151,7 @@ def _fit_and_check(classifier: Any, counts: Any, labels: Any, vectors: Any) -> N
     show_fact(
         "Accuracy",
         f"{found.share:.1%} of {found.n_documents:,} documents classified without "
-        f"their labels (95 % interval: {found.low:.1%} to {found.high:.1%}; classes "
+        f"their labels (95% interval: {found.low:.1%} to {found.high:.1%}; classes "
         "are weighted by their estimated shares of all documents)",
     )
 

@@ -264,6 +264,19 @@ _PLAINER = (
     ("Value error, ", ""),
     (r"Input should be less than or equal to (\S*\d)", r"give \1 or less"),
 )
+# Options of other programs that have another name here.
+_ELSEWHERE = {
+    "random-state": "--seed",
+    "n-components": "--topics",
+    "num-topics": "--topics",
+    "iterations": "--max-iter",
+    "passes": "--max-iter",
+    "epochs": "--max-iter",
+    "threads": "--jobs",
+    "workers": "--jobs",
+    "language": "--stop-words",
+    "stopwords": "--stop-words",
+}
 
 
 class CommandError(TopicfoldError, ValueError):
@@ -411,6 +424,9 @@ def _of_parser(error: Any) -> str:
     short = f"-{name}"
     if len(name) == 1 and any(short in one.opts for one in context.command.params):
         message = f"No such option: --{name}. Did you mean {short}?"
+    here = _ELSEWHERE.get(name)
+    if here and any(here in one.opts for one in context.command.params):
+        message = f"No such option: --{name}. Did you mean {here}?"
     return f"{message} Try {context.command_path} --help."
 
 
@@ -432,5 +448,5 @@ def _described(error: Any, *, debug: bool) -> tuple[str, int]:
     if isinstance(error, TopicfoldError | OSError | ValueError):
         return str(error) or type(error).__name__, EXIT_USER
     hint = "" if debug else " Run it again with --debug for the traceback."
-    what = f"{type(error).__name__}: {error}"
+    what = f"{type(error).__name__}: {error}".rstrip(".")
     return f"{what}. This is a bug in topicfold.{hint}", EXIT_BUG

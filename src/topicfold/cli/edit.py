@@ -131,6 +131,8 @@ def _in_order(given: _Flags) -> list[dict[str, Any]]:
     edits: list[dict[str, Any]] = []
     for text in given.split or ():
         topic, _, parts = text.partition(":")
+        if not (topic.strip().isdecimal() and (parts or "2").strip().isdecimal()):
+            raise CommandError(f"--split {text!r}: give TOPIC:PARTS, such as 2:3.")
         number = _topic(parts or "2")
         edits.append({"action": "split", "topic": _topic(topic), "n_topics": number})
     groups = [
@@ -147,6 +149,8 @@ def _in_order(given: _Flags) -> list[dict[str, Any]]:
         edits.append({"action": "drop", "topics": drop})
     gone = {topic for group in groups for topic in group[1:]} | {*drop}
     names = [_name(text) for text in given.rename or ()]
+    if len({name["topic"] for name in names}) < len(names):
+        raise CommandError("a topic is named twice in --rename. Name it once.")
     for name in names:
         if name["topic"] in drop:
             raise CommandError(

@@ -419,6 +419,7 @@ def fit_model(
     if has_callbacks:
         inner.set_params(callbacks=None)
     more = [str(side.keyword) for side in getattr(model, "sides", None) or ()]
+    more += ["embeddings"] * ("embeddings" in (known or {}))
     besides = f" with {', '.join(more)}" if more else ""
     summary = (
         f"{type(model).__name__}{besides}, {counted(len(model.components_), 'topic')}: "

@@ -115,9 +115,14 @@ def check_picture(path: Path | None) -> None:
         return
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise CommandError(f"--plot is {path}. Give a name with .png, .svg or .pdf.")
-    if not path.parent.is_dir():
+    check_folder(path)
+
+
+def check_folder(file: Path) -> None:
+    """Refuse a file in a folder that is not there."""
+    if not file.parent.is_dir():
         raise CommandError(
-            f"there is no folder {path.parent}. Make it, or give another."
+            f"there is no folder {file.parent}. Make it, or give another."
         )
 
 

@@ -54,6 +54,8 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
         return
     fit = facts["fit"]
     show_fact("Model", f"{facts['model']}, {counted(facts['topics'], 'topic')}")
+    if facts["besides"]:
+        show_fact("Used", f"words, {', '.join(facts['besides'])}")
     show_fact("Words", f"{facts['terms']:,} different ones")
     show_fact("Corpus", _corpus_line(facts))
     if fit["iterations"] is not None:
@@ -101,6 +103,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
     """Return what is known of a saved model, as JSON can hold it."""
     from topicfold.persistence.bundle import bundle_file
     from topicfold.persistence.model_folder import load_model_folder
+    from topicfold.session.describing import beside_words
 
     saved = load_model_folder(folder)
     model = saved.model
@@ -111,6 +114,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
     return {
         "model": type(model).__name__,
         "topics": int(model.components_.shape[0]),
+        "besides": beside_words(model),
         "terms": int(model.components_.shape[1]),
         "corpus": saved.corpus,
         "documents": None if theta is None else len(theta),

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import CommandError, tell
-from topicfold.cli.flags import Flags, flag, takes_flags
+from topicfold.cli.flags import Flags, check_folder, flag, takes_flags
 from topicfold.cli.sides import (
     SideOptions,
     check_languages,
@@ -69,6 +69,8 @@ def transform(
         raise CommandError(
             f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
+    if output != STDOUT:
+        check_folder(Path(output))
     if suffix == ".parquet":
         need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
         optional("pyarrow", need, install, "or write .csv")  # before the work

@@ -72,8 +72,8 @@ def update(
     from topicfold.session.growing import learns, updated
 
     target = given.output or folder
-    check_output_folder(target, replace=given.force or given.output is None)
     saved = load_model_folder(folder)
+    check_output_folder(target, replace=given.force or given.output is None)
     if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
         raise CommandError(
             f"the model in {folder} was saved without its documents, so it cannot "

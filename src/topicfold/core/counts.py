@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -409,14 +409,15 @@ def refuse_other(X: Any) -> None:
             "X has masked entries, which models cannot leave out. Fill them first: "
             "X.filled(0)."
         )
+    if hasattr(X, "iter_rows") and hasattr(X, "schema"):  # of Polars
+        for column, dtype in X.schema.items():
+            if not dtype.is_numeric():
+                _refuse_column(column, X[column][0] if len(X) else str(dtype))
+        return
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         for place, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
             if dtype.kind in "OMm" and len(X) and not _is_number(X.iloc[0, place]):
-                raise DataError(
-                    f"The column {column!r} of X holds {X.iloc[0, place]!r}, but a "
-                    "matrix of word counts is needed. Leave it out, or give the table "
-                    "to topicfold.Topics, which takes texts as they are."
-                )
+                _refuse_column(column, X.iloc[0, place])
         return
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         raise DataError("X holds dates or times. Give a matrix of word counts.")
@@ -446,6 +447,14 @@ def refuse_other(X: Any) -> None:
             "needed. Convert them with gensim.matutils.corpus2csc(X, "
             "num_terms=len(dictionary)).T."
         )
+
+
+def _refuse_column(name: Any, value: Any) -> NoReturn:
+    raise DataError(
+        f"The column {name!r} of X holds {value!r}, but a matrix of word counts is "
+        "needed. Leave it out, or give the table to topicfold.Topics, which takes "
+        "texts as they are."
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -39,10 +39,10 @@ class SideTable:
     sizes : array of int of shape (n_rows,), optional
         Documents of every row.
     note : str, default=""
-        What the numbers mean, in a sentence. Of "terms": what tables with the same note
-        are of, such as "words through time"; they are shown side by side.
+        What the numbers mean, in a sentence. Tables of kind "terms" with the same note,
+        such as "words through time", are shown next to each other.
     middle : float, default=0.0
-        The effect that says nothing.
+        The value that means no effect, 0 of a difference and 1 of a ratio.
 
     Raises
     ------

@@ -274,6 +274,11 @@ def read(
     ...     read(file)
     Corpus('tiny', 2 documents, 2 terms, 1 classes)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(
+            f"path is of type {type(path).__name__}. Give the name of one file or "
+            "folder; topicfold.Topics takes texts and data frames as they are."
+        )
     place = Path(path)
     settle(place)
     kind = format or format_of(place)

@@ -145,7 +145,8 @@ def _refused(named: Mapping[str, Any], found: Any) -> Any:
     if "extra" in named:
         raise DataError(
             f"{named['extra'][0]!r} names a column, but the documents are not a file "
-            "or data frame. Give the values themselves, one per document."
+            "or data frame. Give the values themselves: one per document, or pairs of "
+            "documents as links."
         )
     if named:
         raise DataError(
@@ -198,6 +199,7 @@ def _of_counts(X: Any, vocabulary: Any) -> Documents:
 
 
 def _of_items(items: list[Any], vocabulary: Any) -> Documents:
+    _refuse_names(items)
     if all(isinstance(item, str) for item in items):
         return Documents(items)
     good = str if isinstance(items[0], str) else list | tuple | np.ndarray
@@ -211,6 +213,7 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
         )
     first = next((item[0] for item in items if len(item)), "")
     if isinstance(first, str):
+        _check_words(items)
         texts = [" ".join(word.replace(" ", "_") for word in item) for item in items]
         return Documents(texts, text={"tokens": "spaces"})
     if isinstance(first, list | tuple | np.ndarray) and len(first) == 2:
@@ -221,6 +224,37 @@ def _of_items(items: list[Any], vocabulary: Any) -> Documents:
         f"the documents contain {kind_of(first)}. Give texts, lists of words, or "
         "a matrix of counts."
     )
+
+
+def _refuse_names(items: list[Any]) -> None:
+    """Refuse the names of files where texts are expected."""
+    names = items[:3]
+    if any(not isinstance(name, str | Path) or len(str(name)) > 250 for name in names):
+        return
+    if all(Path(name).suffix and Path(name).is_file() for name in names):
+        raise DataError(
+            f"the documents are names of files (first: {str(items[0])!r}). Give the "
+            "name of their folder, or the texts: [Path(name).read_text() for name in "
+            "names]."
+        )
+
+
+def _check_words(items: list[Any]) -> None:
+    """Refuse lists of more than words, such as pairs of a text and its label."""
+    problem = ""
+    for place, item in enumerate(items):
+        odd = next((word for word in item if not isinstance(word, str)), None)
+        if odd is not None:
+            problem = f"document {place} is a list of more than words ({kind_of(odd)})"
+            break
+    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in items)
+    if pairs and sum(item[0].count(" ") for item in items) >= 2 * len(items):
+        problem = "the documents are pairs, such as a text and its label"
+    if problem:
+        raise DataError(
+            f"{problem}. Give a string for every document; labels are the second "
+            "argument: fit(texts, labels)."
+        )
 
 
 def _of_pairs(items: list[Any], vocabulary: Any) -> Documents:

@@ -312,7 +312,7 @@ def _documents(source: Source) -> Iterator[Document]:
 
 def _gathered(source: Source, documents: Iterable[Document]) -> Texts:
     """Return all documents of a source with what is known of them."""
-    known = Known(source.path, own_ids="id" in source.stated)
+    known = Known(source.path, "id" in source.stated, source.bad.unit)
     texts = list(known.texts(documents))
     columns = [list(values) for values in zip(*known.extra, strict=True)]
     extra = dict(zip(source.stated.get(EXTRA, ()), columns, strict=True))
@@ -375,8 +375,9 @@ def plain_suffix(path: Path) -> str:
 class Known:
     """What is known of documents apart from their text, gathered and checked."""
 
-    def __init__(self, path: Path, own_ids: bool) -> None:
+    def __init__(self, path: Path, own_ids: bool, unit: str = "line") -> None:
         self.path = path
+        self.unit = unit
         self.own_ids = own_ids
         self._twice = ""
         self._labels: list[str] = []
@@ -402,8 +403,8 @@ class Known:
 
     def _note_twice(self, name: str, line: int | str) -> None:
         problem = (
-            f"{self.path}, line {line}: the id {name!r} is already used in line "
-            f"{self._lines[name]}."
+            f"{self.path}, {self.unit} {line}: the id {name!r} is already used in "
+            f"{self.unit} {self._lines[name]}."
         )
         if self.own_ids:
             raise DataError(
@@ -415,8 +416,9 @@ class Known:
         """Return labels, ids and times; None where no document has any."""
         if self._lines and self._unnamed is not None:
             raise DataError(
-                f"{self.path}, line {self._unnamed}: the id is missing, but other "
-                "lines have one. Give an id in every line or in none."
+                f"{self.path}, {self.unit} {self._unnamed}: the id is missing, but "
+                f"other {self.unit}s have one. Give an id in every {self.unit} or in "
+                "none."
             )
         if self._twice:
             self._lines = {}

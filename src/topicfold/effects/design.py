@@ -9,6 +9,7 @@ impossible.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from topicfold.core.lazy import optional
 from topicfold.core.tables import listed, load_pandas
 from topicfold.core.times import parse_times, unreadable
+from topicfold.corpus.inputs import as_frame
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 from topicfold.known import numbers_in
@@ -200,6 +202,12 @@ def _parse(formula: Any) -> tuple[str, str | None]:
             cut = place
             break
     if cut is None:
+        group = re.search(r"\([^()|]*\|\s*([^()|]+?)\s*\)", terms)
+        if group is not None:  # as mixed models write it
+            raise DataError(
+                f"the formula has {group[0]}, an effect of a group. Write the column "
+                f"that groups documents at the end instead: '~ party | {group[1]}'."
+            )
         return terms.strip(), None
     cluster = terms[cut + 1 :].strip().strip("`")
     if not cluster or "|" in cluster:
@@ -222,11 +230,16 @@ def _frame(data: Any, n_documents: int, ids: Sequence[str] | None = None) -> Any
             raise DataError(
                 f"the columns of the data do not match: {error}."
             ) from error
+    elif (table := as_frame(data)) is not None:  # of Polars or Arrow
+        rows = table.rows(range(len(table.names)))
+        frame = pandas.DataFrame(list(rows), columns=table.names)
     else:
-        raise DataError(
-            f"data is a {type(data).__name__}. Give a data frame or a mapping of "
-            "columns, with a row per document."
-        )
+        instead = "a data frame or a mapping of columns, with a row per document"
+        if isinstance(data, str | os.PathLike):
+            instead = f"the table itself, such as pandas.read_csv({str(data)!r})"
+        elif isinstance(data, pandas.Series):
+            instead = "data.to_frame(), so that the column has a name"
+        raise DataError(f"data is a {type(data).__name__}. Give {instead}.")
     if len(frame) != n_documents:
         raise DataError(
             f"data has {len(frame):,} rows, and there are {n_documents:,} documents. "
@@ -300,8 +313,8 @@ def _check_quoted(terms: str, frame: Any) -> None:
         used = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", bare)
         if "." in name and (used or f"`{name}`" in terms):
             raise DataError(
-                f"the formula '~ {terms}': names in a formula have no points. Rename "
-                f"the column {name!r}, such as {name.replace('.', '_')!r}."
+                f"the formula '~ {terms}': a name with a point cannot be used here. "
+                f"Rename the column {name!r}, such as {name.replace('.', '_')!r}."
             )
         if used:
             raise DataError(

@@ -276,10 +276,10 @@ class Labels(DeclaredParameters, Side):
     ) -> None:
         """Learn what clues weigh where documents have several labels.
 
-        A logistic regression of pairs of a document and a label, with the same weights
-        for all labels, on the clues and on the log odds that a document has the label,
-        of which `frequencies` are the shares of documents. Clues are NaN for labels
-        that were all hidden.
+        This is a logistic regression with a row for every pair of a document and a
+        label: does the document have the label? Its predictors are the clues, with the
+        same weights for all labels, and the log odds of the label's share of documents
+        (`frequencies`). Clues are NaN for labels that were all hidden.
         """
         odds = np.log(frequencies / (1 - frequencies))
         known = ~np.isnan(clues[:, :, 0])

@@ -210,7 +210,11 @@ class Response(DeclaredParameters, Side):
     def _class_targets(self, data: Any, context: Context) -> tuple[Matrix, Known]:
         codes, classes = class_numbers(data, context.n_documents)
         if context.fitting:
-            check_two_classes(codes, len(classes), "a response")
+            check_two_classes(
+                codes,
+                len(classes),
+                "a response of kind 'classes' (numbers are of kind 'real')",
+            )
             self.classes_: NDArray[Any] = classes
             self.mean_, self.scale_ = 0.0, 1.0
         known = self.classes_.tolist()

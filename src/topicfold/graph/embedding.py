@@ -49,6 +49,11 @@ def check_embeddings(
     `n_dimensions` of None takes any. A row of zeros stays so: it says nothing about its
     document.
     """
+    if isinstance(embeddings, str | Path):
+        raise DataError(
+            f"embeddings is the name {str(embeddings)!r}. Give the vectors themselves, "
+            f"such as embeddings=numpy.load({str(embeddings)!r})."
+        )
     if sp.issparse(embeddings):
         embeddings = embeddings.toarray()
     if hasattr(embeddings, "detach"):  # a tensor, perhaps on a device or in bfloat16
@@ -57,10 +62,18 @@ def check_embeddings(
         table = np.asarray(embeddings)
         rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
     except (TypeError, ValueError) as error:
+        reason = "all rows must have the same length"
+        if isinstance(error, ValueError) and "could not convert" in str(error):
+            reason = str(error)
         raise DataError(
-            "embeddings are not a table of numbers: all rows must have the same "
-            "length. Give an array of shape (documents, dimensions)."
+            f"embeddings are not a table of numbers: {reason}. Give an array of shape "
+            "(documents, dimensions)."
         ) from error
+    if rows.dtype.kind == "U":
+        raise DataError(
+            "embeddings are texts. Give the vectors that an encoder makes of them, or "
+            "Topics(encoder=encoder), which makes them itself."
+        )
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise DataError(
             f"embeddings have the shape {rows.shape} and the type {rows.dtype}. Give "

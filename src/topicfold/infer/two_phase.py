@@ -251,9 +251,9 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     """Return how much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``.
 
     ``p(c|w)`` is the share of class c among the labelled documents that have w,
-    with five documents of the corpus' shares ``p(c)`` added, so that a rare word
-    tells little. A word that no labelled document has weighs 0. Scaled so that
-    ``Σ log(1 + X_dw) weight_w`` is the number of tokens.
+    with five documents of the corpus' shares ``p(c)`` added, so that a rare
+    word says little about the class. A word that no labelled document has weighs 0.
+    Scaled so that ``Σ log(1 + X_dw) weight_w`` is the number of tokens.
     """
     has_word = sparse.csr_array(X, dtype=np.float64).sign()
     labels = sparse.csr_array(members.astype(np.float64))

@@ -431,7 +431,7 @@ class StructuralLDA(CorrelatedLDA):
         Parameters
         ----------
         prevalence : data frame, mapping of columns, array or None, default=None
-            Covariates of how much documents say about topics, one row per document; the
+            Covariates of topic shares, one row per document; the
             formula names those that are used.
         content : sequence of str or None, default=None
             The group of each document; each group may have its own words for a topic.

@@ -389,7 +389,7 @@ class SidedModel(LearnedModel):
         return [keyword for keyword in own if keyword is not None]
 
     def _predicted(self) -> set[str | None]:
-        """Return the keywords of what is not known of new documents."""
+        """Return the keywords of data that only `fit` takes, to be predicted later."""
         sides = [side for side in self._all_sides() if isinstance(side, Side)]
         return {side.keyword for side in sides if not side.known_later}
 

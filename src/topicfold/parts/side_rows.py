@@ -269,7 +269,7 @@ class SideRows:
         self.own = OwnShare(scale, floor)
 
     def _remake(self, found: tuple[Side, Any] | None) -> None:
-        """Make the rows of a prior anew, with the same bits in a fit that goes on."""
+        """Make the rows of a prior again; a resumed fit gets the same bits."""
         if self.own is not None:
             self.own = self._own_rows(self.own.floor, None)
             self._prior_made_of = [] if found is None else self._made_of(*found)

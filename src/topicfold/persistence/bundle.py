@@ -125,6 +125,10 @@ def write_bundle(
     ('model.safetensors', {'words': ['a', 'φ']})
     """
     file = bundle_file(path)
+    if file.parent.is_file():
+        raise ModelFileError(
+            f"{file.parent} is a file. Choose a new folder for the model."
+        )
     tensors = pack_tensors(arrays or {}, strings or {})
     text = _header(kind, meta or {}, tensors)
     try:

@@ -25,6 +25,8 @@ _FIRST = re.compile(r"^(?:\.\. \[\d+\] )?(After )?([^()]+) \((\d{4})\)[.,] ?(.*)
 _REMARK = re.compile(r"\s*\([A-Z][^()]* .*\)$")  # a sentence of ours at the end
 _VOLUME = re.compile(r"^(.*\D) (\d+(?:\(\d+\))?)$")  # only journals have one
 _DOI = re.compile(r"\s*doi:(\S+?)\.?$")
+_IN_WORDS = {"response": "a response", "time": "times"}  # other keywords are plurals
+EMBEDDINGS = "embeddings of the documents"
 _DONE = {"merge": "merged", "drop": "dropped", "split": "split", "rename": "renamed"}
 
 
@@ -209,18 +211,27 @@ def _size_sentence(saved: ModelFolder) -> str:
     return "We set the number of topics by hand."
 
 
-def _known_sentences(saved: ModelFolder) -> Iterator[str]:
-    """Yield what the model learned from beside the words."""
-    model = saved.model
-    used = [str(side.keyword) for side in getattr(model, "sides_", ()) if side.keyword]
+def beside_words(model: Any) -> list[str]:
+    """Return what a model learned from besides the words, as a sentence names it."""
+    sides = [side for side in getattr(model, "sides_", ()) if side.keyword]
+    used = [_IN_WORDS.get(str(side.keyword), str(side.keyword)) for side in sides]
+    for name in getattr(model, "group_names_", ()):
+        used = [f"the counts {name!r}" if name == found else found for found in used]
     if getattr(model, "formula", None):
         used.append(f"covariates of prevalence ({model.formula})")
     elif len(getattr(model, "prevalence_names_", ())) > 1:
         used.append("covariates of prevalence")
     if getattr(model, "content_groups_", None):
         used.append("groups with words of their own")
+    if any(hasattr(model, name) for name in ("sharing_", "embeddings_")):
+        used.append(EMBEDDINGS)
+    return list(dict.fromkeys(used))
+
+
+def _known_sentences(saved: ModelFolder) -> Iterator[str]:
+    used = beside_words(saved.model)
     if used:
-        yield f"Besides words, the model used {', '.join(dict.fromkeys(used))}."
+        yield f"Besides words, the model used {', '.join(used)}."
 
 
 def _text_sentences(saved: ModelFolder) -> Iterator[str]:

@@ -55,13 +55,16 @@ def prepare_model(
     n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
-        raise DataError(f"n_topics is {n_topics!r}. Give a whole number, such as 20.")
+        raise DataError(
+            f"n_topics is {n_topics!r}. Give a whole number, such as 20, or nothing to "
+            "have one chosen."
+        )
     if isinstance(model, type):
         raise DataError(f"model is a class. Give an object of it: {model.__name__}().")
-    if not isinstance(model, str) and not hasattr(model, "get_params"):
+    if not isinstance(model, str) and not hasattr(model, "topic_data"):
         raise DataError(
             f"model is {model!r}. Give the name of a model, such as 'lda', or an "
-            "estimator, such as LDA(max_iter=50)."
+            "estimator of topicfold, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
         made, supervised, sized = _named(model)
@@ -84,6 +87,20 @@ def prepare_model(
         if _get(made, name) is None:
             _set(made, name, value)
     return made, supervised, reason
+
+
+def check_needs(model: Any, known: Mapping[str, Any]) -> None:
+    """Refuse the name of a model without what it is to learn from."""
+    if model == "seeded":
+        raise DataError(
+            "the model seeded needs seed words. Give them to the model: "
+            'Topics(model=SeededLDA(seeds={"space": ["orbit", "moon"]})).'
+        )
+    if model == "structural" and not {"prevalence", "content"} & {*known}:
+        raise DataError(
+            "the model structural needs prevalence= or content=; without them it is "
+            "correlated."
+        )
 
 
 def choose_size(
@@ -195,9 +212,9 @@ def _set(model: Any, name: str, value: Any) -> None:
             return
 
 
-def label_texts(y: Any, n_documents: int) -> list[str]:
+def label_texts(y: Any, n_documents: int, call: str = "by_class(") -> list[str]:
     """Return labels as strings, "" where unknown."""
-    _one_column(y, "by_class")
+    _one_column(y, call)
     values = np.asarray(without_mask(y), dtype=object).ravel().tolist()
     if len(values) != n_documents:
         raise DataError(
@@ -209,10 +226,10 @@ def label_texts(y: Any, n_documents: int) -> list[str]:
     return ["" if is_unknown(value, (-1, "")) else _whole(value) for value in values]
 
 
-def _one_column(values: Any, method: str) -> None:
+def _one_column(values: Any, call: str) -> None:
     if hasattr(values, "columns"):
         raise DataError(
-            f"a data frame has several columns. Give one: {method}(frame['column'])."
+            f"a data frame has several columns. Give one: {call}frame['column'])."
         )
 
 
@@ -222,9 +239,9 @@ def _whole(label: Any) -> str:
     return str(label if fraction else int(label))
 
 
-def time_texts(times: Any, n_documents: int, what: str = "over_time") -> list[str]:
+def time_texts(times: Any, n_documents: int, call: str = "over_time(") -> list[str]:
     """Return times as texts, "" where unknown."""
-    _one_column(times, what)
+    _one_column(times, call)
     texts = ["" if value is None else str(value).strip() for value in times]
     if len(texts) != n_documents:
         raise DataError(

@@ -496,7 +496,7 @@ class Update:
         if self.repeated:
             yield (
                 "Repeated",
-                f"{self.repeated:,} with a text that is already in the model",
+                f"{self.repeated:,} of the new texts are already in the model",
             )
         n_old = len(self.folder.model.doc_topics_) - self.n_added
         yield (

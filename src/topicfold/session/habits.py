@@ -31,8 +31,14 @@ _PARAMETERS = {
     "rm_top": "a share of the documents here: Topics(20, max_df=0.5)",
     "min_cf": "a number of documents here: Topics(20, min_df=5)",
     "vectorizer_model": "an option of Topics: stop_words=, min_df=, ngram_range=, …",
+    "ngrams": "a pair here: Topics(20, ngram_range=(1, 2))",
+    "tokenizer": "a function of a text: Topics(20, tokens=function)",
+    "analyzer": "a function of a text: Topics(20, tokens=function)",
+    "n_restarts": "an argument of stability(n_restarts)",
     "language": "set by stop_words='german'",
     "seed_topic_list": "given to a model: "
+    "Topics(model=SeededLDA(seeds={'space': ['orbit', 'moon']}))",
+    "seeds": "given to a model: "
     "Topics(model=SeededLDA(seeds={'space': ['orbit', 'moon']}))",
     "embedding_model": "an encoder here: Topics(20, encoder=encoder)",
     "zeroshot_topic_list": "set by about: Topics(about=['space'], encoder=encoder)",
@@ -41,6 +47,7 @@ _PARAMETERS = {
     "top_n_words": "a number of table(n_words=15)",
 }
 _ATTRIBUTES = {
+    "undo": "load(path) of a model saved before the edit, or fit again",
     "print_topics": "print(topics), or table()",
     "show_topics": "table()",
     "show_topic": "words(topic)",

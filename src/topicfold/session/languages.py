@@ -44,9 +44,10 @@ def count_languages(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the counts of every language, and how the texts of each were split.
 
-    `first` is the language of `corpus`, which was split by `text`; the others, `wanted`
-    by `languages_named` and with their texts in `extra`, are split in the same way,
-    with their own stop words. Nothing and None if there are no others.
+    `first` names the language of `corpus`, whose texts were split with the options
+    `text`. `wanted` (see `languages_named`) has the other languages; their texts are
+    columns of `extra` and are split with the same options, but their own stop words.
+    Returns an empty mapping and None if there are no others.
     """
     if not wanted:
         return {}, None

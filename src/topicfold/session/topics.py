@@ -48,6 +48,7 @@ from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
 from topicfold.session.describing import Description, describe
 from topicfold.session.fitting import (
+    check_needs,
     fit_documents,
     label_texts,
     n_described,
@@ -237,10 +238,16 @@ class Topics(TransformerMixin, BaseEstimator):
         columns |= {"extra": [*columns_in(known), *other] or None}
         found = as_documents(X, vocabulary=vocabulary, columns=columns)
         data = known_data(known, found.extra)
+        check_needs(self.model, known)
         if y is not None:
-            found = found._replace(labels=label_texts(y, found.n_documents))
+            if label is not None:
+                raise DataError(
+                    f"labels are given twice: as y and by label={label!r}. Give one."
+                )
+            found = found._replace(labels=label_texts(y, found.n_documents, "fit(X, "))
         if times is not None:
-            found = found._replace(times=time_texts(times, found.n_documents, "time"))
+            texts = time_texts(times, found.n_documents, "fit(X, time=")
+            found = found._replace(times=texts)
         counts, words, options = self._count(found)
         first = text if isinstance(text, str) else "text"
         spoken, cutting = count_languages(first, counts, other, found.extra, options)
@@ -333,8 +340,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """Add documents; topics keep their numbers, names and edits.
 
         Earlier documents keep their mixtures. The topics learn from the new documents
-        and their new words, and weigh them against all that they learned before, so
-        that few documents change a topic little. A model that learned from more than
+        and their new words. All earlier documents keep their weight, so a few new ones
+        change a topic only a little. A model that learned from more than
         words (classes, authors, links, embeddings, …) keeps its topics, and the
         documents are only added. What changed is in ``update_``.
 
@@ -371,7 +378,7 @@ class Topics(TransformerMixin, BaseEstimator):
                 "more. Fit it again with all documents."
             )
         if y is not None:
-            new = new._replace(labels=label_texts(y, new.n_documents))
+            new = new._replace(labels=label_texts(y, new.n_documents, "update(X, "))
         new = new._replace(embeddings=self._vectors(new, embeddings))
         added = self._known_counts(new)
         self.update_ = updated(
@@ -653,6 +660,12 @@ class Topics(TransformerMixin, BaseEstimator):
             names = names_by(self._record(), names, self._saved().text)
         if not isinstance(names, Mapping):
             number: Any = names  # what is no number is refused with its name
+            if isinstance(number, list | tuple):
+                raise DataError(
+                    "rename takes names by topic, not a list, such as "
+                    'rename({3: "space"}). For a list with a name per topic give '
+                    "rename(dict(enumerate(names)))."
+                )
             if name is None:
                 raise DataError(
                     f"rename({number!r}) has no name. Give one, such as "
@@ -663,13 +676,14 @@ class Topics(TransformerMixin, BaseEstimator):
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
         """Make one topic of several; it has the smallest of their numbers."""
-        if isinstance(topics, int | np.integer):
+        if isinstance(topics, int | np.integer | str):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
         return self._edited(merge_topics(self._saved().model, topics, name=name))
 
     def drop(self, topics: Sequence[int] | int) -> Self:
         """Remove topics; the others keep their numbers."""
-        chosen = [topics] if isinstance(topics, int | np.integer) else topics
+        one = isinstance(topics, int | np.integer | str)
+        chosen: Any = [topics] if one else topics
         return self._edited(drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
@@ -881,4 +895,9 @@ def _record_of(other: Any) -> TopicData:
     """Return the record of another model: fitted here, or saved."""
     if isinstance(other, str | os.PathLike):
         other = Topics.load(other)
+    if not isinstance(other, Topics | TopicData):
+        raise DataError(
+            f"against= takes another model, and got a {type(other).__name__}. Give "
+            "fitted Topics or the folder of a saved model."
+        )
     return other._record() if isinstance(other, Topics) else other

@@ -21,6 +21,7 @@ from topicfold.report.documents import find_periods
 from topicfold.report.page import lead
 from topicfold.search import Hits, TopicIndex
 from topicfold.search.words import DEFAULT_MIX, body, snippet, with_texts
+from topicfold.session.describing import EMBEDDINGS, beside_words
 from topicfold.session.growing import learns
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
@@ -31,6 +32,7 @@ MIX_BESIDE_VECTORS = 1 / 3
 def word_table(data: TopicData, topic: int, n: int) -> Table:
     """Return the words of a topic, the most relevant first."""
     row = data.row(topic)
+    whole_number(n, "n")
     ids = data.top_term_ids(n, NAME_RELEVANCE)[row].tolist()
     here = data.topic_sizes()[row] * data.topics[row, ids]
     everywhere = np.maximum(data.term_frequencies()[ids], np.finfo(np.float64).tiny)
@@ -237,14 +239,21 @@ def stability_table(saved: ModelFolder, data: TopicData, n_restarts: int) -> Tab
 def _seeds(saved: ModelFolder, n_restarts: int) -> list[int]:
     """Return seeds that are not that of the model."""
     parameters = saved.model.get_params(deep=False)
-    if (
-        saved.counts is None
-        or not learns(saved.model)
-        or "random_state" not in parameters
-    ):
+    used = beside_words(saved.model)
+    reason = ""
+    if saved.counts is None:
+        reason = "the words of its documents were not saved"
+    elif "random_state" not in parameters:
+        reason = "it has no seed"
+    elif used and used != [EMBEDDINGS]:
+        reason = f"it also used {', '.join(used)}, which only you can give again"
+    elif not learns(saved.model) and embeddings_of(saved.model) is None:
+        reason = "it learned from more than words"
+    if reason:
         raise DataError(
             f"this {type(saved.model).__name__} cannot be fitted again with another "
-            "seed: it has no counts or no seed, or it learned from more than words."
+            f"seed: {reason}. Fit Topics(random_state=1) yourself and compare the two "
+            'with report("two.html", against=other).'
         )
     own = parameters["random_state"]
     first = own + 1 if isinstance(own, int) else 1
@@ -253,4 +262,5 @@ def _seeds(saved: ModelFolder, n_restarts: int) -> list[int]:
 
 def _fitted_again(saved: ModelFolder, seed: int) -> Any:
     model = clone(saved.model).set_params(random_state=seed)
-    return model.fit(saved.counts)
+    rows = embeddings_of(saved.model)
+    return model.fit(saved.counts, **({} if rows is None else {"embeddings": rows}))

@@ -133,9 +133,9 @@ class ParetoTheta(DeclaredParameters, ThetaStep):
     def _restart(self, counts: Array, state: ParetoState) -> Array:
         """Begin again from PLSA's M-step, and spend less on Q2.
 
-        Q2 does not see how sharp mixtures are. Where they start nearly uniform, much
-        of ℒ spent on Q2 makes it so large, while they are still blunt, that no
-        sharper mixtures reach it, and ℒ cannot rise.
+        Q2 does not depend on how sharp mixtures are. If mixtures start nearly uniform
+        and a large part of ℒ is spent on Q2, Q2 becomes so large that no sharper
+        mixtures reach it, and ℒ cannot rise.
         """
         new: Array = state.operator.normalize(counts)
         state.n_restarts += 1

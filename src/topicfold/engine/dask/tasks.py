@@ -115,8 +115,9 @@ def sum_on_workers(
 
 
 def gather(client: Any, futures: list[Any], direct: bool | None = None) -> list[Any]:
-    """Fetch results in order: `direct` from workers, None by the scheduler, as the
-    client does, which by itself would wait for lost workers without end or word.
+    """Fetch results in order: `direct` from workers, None as the client decides.
+
+    The client alone would wait for lost workers for ever, without a message.
     """
     fetching = client.gather(futures, direct=direct, asynchronous=True)
     result = asyncio.run_coroutine_threadsafe(fetching, client.loop.asyncio_loop)
