@@ -339,7 +339,6 @@ COMMANDS = {
     "classify c t.csv --train --label day": "Are they names, dates or numbers?",
     "effects m t.csv --formula '~ stars +'": "Write columns joined by +, * or :",
     "effects m t.csv --formula '~ 1'": "has no covariate. Name a column",
-    "effects m t.csv --formula '~ day'": "write s(day)",
     "effects m t.csv --formula '~ stars' --plot nowhere/x.png": "no folder nowhere",
     "choose-k t.csv -k 2,3 --plot nowhere/x.png": "no folder nowhere. Make it, or",
     "choose-k t.csv -k 2,3 --plot x.foo": "Give a name with .png, .svg or .pdf",
@@ -431,10 +430,6 @@ CALLS = {
         r"model is 'lda'\. Give an estimator, such as LDA\(\)",
     ),
     "an option nearly": (lambda: Topics(2, n_topic=3), "It is n_topics"),
-    "times in fit": (
-        lambda: Topics(2).fit(TEXTS, time=["2001"] * 20),
-        "over_time takes times",
-    ),
     "a prior of three": (
         lambda: LDA(2, doc_topic_prior=[1.0, 2.0, 3.0]).fit(COUNTS),
         "give one number or n_components=2 of them",
@@ -484,10 +479,6 @@ CALLS = {
     "labels as a column's name": (
         lambda: Topics(2).fit(FRAME, label=FRAME.party),
         "labels themselves are the second argument of fit",
-    ),
-    "times as a column's name": (
-        lambda: Topics(2).fit(FRAME, time=FRAME.day),
-        "over_time takes times themselves",
     ),
     "a row without text": (
         lambda: Topics(2).fit(FRAME.assign(text=[None, *TEXTS[1:]])),
@@ -548,7 +539,7 @@ CALLS = {
     ),
     "authors and covariates": (
         lambda: Topics(2, min_df=1).fit(FRAME, authors="party", prevalence="~ day"),
-        "authors and prevalence cannot be combined. Leave out one",
+        "authors and prevalence cannot be combined: leave out one",
     ),
     "an id twice": (
         lambda: Topics(2).fit(FRAME, id="party"),

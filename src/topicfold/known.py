@@ -168,23 +168,22 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
     formula = getattr(data.get("prevalence"), "formula", None)
     if formula is not None and "formula" in parameters:
         model.set_params(formula=formula)
+    sides = list(_sides(data, kind)) if "sides" in parameters else []
+    taken = taken_by(model) | {side.keyword for side in sides}
+    others = [name for name in data if name not in taken]
+    if others:
+        better = {"prevalence", "content"} & set(others)
+        advice = f"Use the model {'structural' if better else 'lda'}."
+        if len(others) < len(data):
+            advice = f"{' and '.join(data)} cannot be combined: leave out one of them."
+        raise DataError(
+            f"{type(model).__name__} does not learn from {', '.join(others)}. {advice}"
+        )
     if "sides" not in parameters:
-        others = [name for name in data if name not in taken_by(model)]
-        if others:
-            raise DataError(
-                f"{type(model).__name__} does not learn from {', '.join(others)}. Use "
-                "the model lda."
-            )
         return
     own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
-    added = [side for side in _sides(data, kind) if side.keyword not in own]
+    added = [side for side in sides if side.keyword not in own]
     model.set_params(sides=[*(model.sides or ()), *added] or None)
-    left = [name for name in data if name not in taken_by(model)]
-    if left:
-        raise DataError(
-            f"{type(model).__name__} does not learn from {', '.join(left)}, so that "
-            f"{' and '.join(data)} cannot be combined. Leave out one of them."
-        )
 
 
 def add_counts(model: Any, names: Iterable[str]) -> None:

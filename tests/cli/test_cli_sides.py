@@ -129,6 +129,10 @@ def test_a_model_of_its_own_takes_its_side_once(fitted):
     [
         (("--authors", "auther"), ("auther", "author")),
         (
+            ("-m", "gibbs", "--prevalence", "author"),
+            ("GibbsLDA does not learn from prevalence", "model structural"),
+        ),
+        (
             ("-m", "fstm", "--authors", "author"),
             ("FSTM", "does not learn from authors"),
         ),

@@ -12,6 +12,7 @@ from topicfold.effects.chain import (
     TopicChain,
     TopicPrior,
     learned_document_prior,
+    same_words,
     unbiased_shares,
 )
 from topicfold.effects.regression import LeastSquares
@@ -72,6 +73,34 @@ def test_drawn_topics_are_around_the_planted_ones():
     draws = np.array([topics.copy() for topics in chain_of(found).draws(10, 30, 3)])
     assert np.abs(draws.mean(axis=0) - found["topics"]).sum(axis=1).max() < 0.2
     assert draws.std(axis=0).sum(axis=1).min() > 0.01
+
+
+def test_common_words_do_not_make_topics_the_same():
+    rng = np.random.default_rng(0)
+    own = rng.dirichlet(np.full(100, 0.1), 3)
+    common = np.r_[np.full(5, 0.2), np.zeros(95)]
+    topics = 0.3 * own + 0.7 * common
+    cosines = topics @ topics.T / np.linalg.norm(topics, axis=1) ** 2
+    assert cosines.min() > 0.8
+    assert not same_words(topics, 1e4 * topics.mean(axis=0)).any()
+    topics = np.vstack([topics, 0.8 * topics[0] + 0.2 * topics[1]])
+    found = same_words(topics, 1e4 * topics.mean(axis=0))
+    assert np.argwhere(found).tolist() == [[0, 3]]
+
+
+def test_the_chain_goes_on_while_a_subject_has_two_topics():
+    found = planted(0, n_documents=150, n_topics=4)
+    topics = found["topics"].copy()
+    assert not same_words(topics, 1e4 * topics.mean(axis=0)).any()
+    sure = chain_of(found)
+    list(sure.draws(1, 40, 1))
+    assert sure._sweeps == 41
+    topics[3] = topics[0]  # and the fourth subject has none
+    lost = chain_of(found | {"topics": topics})
+    (drawn,) = lost.draws(1, 40, 1)
+    assert lost._sweeps > 41
+    far = np.abs(drawn[:, None] - found["topics"]).sum(axis=2).min(axis=0)
+    assert far.max() < 0.5
 
 
 def test_the_document_prior_is_that_of_the_likelihood():

@@ -12,7 +12,7 @@ from scipy import sparse
 from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, rename_topics
-from topicfold.effects import estimate_effect, permutation_test, split_sample
+from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
 from topicfold.exceptions import DataError
 
 
@@ -292,6 +292,41 @@ def test_missing_values_and_empty_documents_are_left_out_and_said(found):
     assert "1 document has no known word and is left out." in notes
 
 
+def test_columns_of_texts(found):
+    """Dates are dates also without s(), commas decimal; empty texts are missing."""
+    data = found["data"].copy()
+    data["written"] = [f"20{d % 20:02d}-05-{1 + d % 28:02d}" for d in range(240)]
+    data["income"] = [f"{d / 7:.1f}".replace(".", ",") for d in range(240)]
+    data["code"] = [str(d % 3) for d in range(240)]
+    data["town"] = ["", " ", *(["a", "b"] * 119)]
+
+    def labels(formula):
+        return effects_of(found, formula, data=data, method="fixed").contrasts
+
+    assert [c.label for c in labels("~ written")] == ["written: +1 year"]
+    assert [c.label for c in labels("~ income")] == ["income: +1"]
+    assert [c.label for c in labels("~ code")] == ["code: 1 - 0", "code: 2 - 0"]
+    short = data.assign(written=data["written"].str[:4] + "-05")
+    by_year = effects_of(found, "~ C(written)", data=short, method="fixed")
+    assert len(by_year.contrasts) == 19
+    towns = effects_of(found, "~ town", data=data, method="fixed")
+    assert [c.label for c in towns.contrasts] == ["town: b - a"]
+    assert "2 of 240 documents are left out" in towns.notes[0]
+    with pytest.raises(DataError, match="s is a column and a function"):
+        effects_of(found, "~ s(s)", data=data.assign(s=data["age"]))
+
+
+def test_figures_are_of_a_size_to_read(found):
+    """The largest effects only, and shares between -10 and 110 %."""
+    effects = effects_of(found, "~ x + s(age)", method="fixed")
+    sizes = {row["topic"]: abs(row["estimate"]) for row in effects.rows()[::2]}
+    names = effects.plot("x", n_topics=2).axes[0].get_yticklabels()
+    shown = {name.get_text().split()[0] for name in names}
+    assert shown == set(sizes) - {min(sizes, key=sizes.get)}
+    wide = effects.plot("age", level=0.999999).axes[0].get_ylim()
+    assert -0.1 <= wide[0] < wide[1] <= 1.1
+
+
 @pytest.mark.parametrize("method", ["fixed", "posterior", "bootstrap"])
 def test_other_draws(found, method):
     effects = effects_of(found, method=method, n_draws=3)
@@ -346,6 +381,8 @@ def test_sentences(found):
     assert "percentage points per unit of age" in sentences[1]
     assert sentences[2].startswith("The joint share of 0 + 1 (")
     assert sentences[4].startswith("The difference of shares 0 - 1 (")
+    assert "adjusted p" not in sentences[0]
+    assert all("; adjusted p " in one for one in effects.sentences(adjust="holm"))
 
 
 def test_tables_and_plot_data(found):
@@ -416,13 +453,17 @@ def test_topics_that_move_are_named(found):
     assert "other words in the draws" in effects.notes[-1]
 
 
-def test_topics_in_two_pieces_are_named(found):
+def test_topics_in_two_pieces_are_named(found, monkeypatch):
+    monkeypatch.setattr(chain, "MOST_ROUNDS", 1)
     halves = LDA(n_components=4, random_state=0).fit(found["X"])
     topics = np.vstack([found["topics"][:1], found["topics"]])
     halves.components_ = topics.astype(np.float32)
     effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "Topics 0 and 1 have nearly the same words" in effects.notes[-1]
     assert "topics='0 + 1'" in effects.notes[-1]
+    monkeypatch.undo()  # sampled for longer, one piece becomes something else
+    effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
+    assert "has other words in the draws" in effects.notes[-1]
 
 
 def test_a_corpus_names_the_topics(found):
@@ -436,7 +477,8 @@ def test_a_corpus_names_the_topics(found):
     assert halves.rows()[0]["words"].startswith("word")
 
 
-def test_edited_topics_keep_their_numbers(found):
+def test_edited_topics_keep_their_numbers(found, monkeypatch):
+    monkeypatch.setattr(chain, "MOST_ROUNDS", 1)
     model = LDA(n_components=6, random_state=0).fit(found["X"])
     known = {"X": found["X"], "method": "fixed", "n_draws": 2}
     edited = drop_topics(model, [1, 3])
@@ -523,6 +565,7 @@ BAD = [
     ("~ often", {}, "240 levels; .* write s\\(often\\)"),
     ("~ C(many)", {}, "240 documents and 240 coefficients"),
     ("~ lonely", {}, "row 17 of the data is the only one of its kind \\(lonely = z\\)"),
+    ("~ log(age - 1e6)", {}, r"log\(age.* is not a number in all documents"),
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
     ("~ s(x)", {}, "covariate with 2 different values"),

@@ -16,6 +16,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from fuzz.every import changes
 from fuzz.forgeries import Forgery, add_attribute, change_size
 from fuzz.models import MODELS, fitted
 from fuzz.targets import change_several
@@ -29,10 +30,10 @@ TESTS = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def fuzz(*options):
+def fuzz(*options, module="runner"):
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
-        [sys.executable, "-m", "fuzz.runner", *map(str, options)],
+        [sys.executable, "-m", f"fuzz.{module}", *map(str, options)],
         capture_output=True,
         text=True,
         check=False,
@@ -132,6 +133,32 @@ def test_several_things_are_changed_at_once(saved):
         kinds = (not same, before.strings != parts.strings, before.meta != parts.meta)
         n_kinds.append(sum(kinds))
     assert 5 < sum(n > 1 for n in n_kinds) < 40
+
+
+def test_each_thing_in_turn_is_each_of_many_wrong_ones(saved):
+    parts, found = saved("plsa"), {}
+    for label, change in changes(parts):
+        found.setdefault(label.split()[0], []).append((label, change))
+    assert found.keys() == {"value", "class", "field", "array", "size"}
+    model = parts.meta["model"]
+    for where in ("params", "fitted"):
+        for name in model[where]:
+            assert sum(f"{where} {name} " in label for label, _ in found["field"]) > 20
+    for key in parts.arrays:
+        assert sum(f"array {key} " in label for label, _ in found["array"]) > 20
+    for cases in found.values():
+        forged = saved("plsa")
+        cases[len(cases) // 2][1](forged)
+        arrays = [(k, a.shape, a.tobytes()) for k, a in forged.arrays.items()]
+        before = [(k, a.shape, a.tobytes()) for k, a in parts.arrays.items()]
+        assert forged.meta != parts.meta or arrays != before
+
+
+def test_every_two_hundredth_of_all_changes_is_refused_or_used():
+    options = ("--targets", "model-plsa.safetensors", "--share", "0/200", "--jobs", 1)
+    done = fuzz(*options, module="every")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"files, \d\d+ refused, \d\d+ opened", done.stdout)
 
 
 def test_all_models_are_fuzzed():

@@ -129,3 +129,11 @@ def test_perplexity_of_nothing_held_out_is_an_error():
     model = BurstyLDA(2, strength=5.0, max_iter=2, random_state=0).fit(X)
     with pytest.raises(DataError, match="held_out has no tokens"):
         model.perplexity(X)
+
+
+def test_a_word_that_no_topic_has_leaves_mixtures_finite():
+    topics = np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]])
+    X = sparse.csr_matrix([[2.0, 1.0, 1.0], [0.0, 0.0, 3.0]])
+    theta = BurstyTopics(topics, 20.0, np.full(2, 0.5)).mixtures(X)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+    np.testing.assert_allclose(theta[1], 0.5)

@@ -107,6 +107,18 @@ def test_several_starts_keep_the_best(init, plain):
     assert model.objective_history_[0] >= max(model.start_objectives_) - 1.0
 
 
+def test_covariates_that_say_the_same_need_no_ridge(plain):
+    X, _, _, x, _ = plain
+    few = {"max_iter": 5, "random_state": 0}
+    twice = {"x": x[:200], "again": x[:200]}
+    with pytest.warns(DataWarning, match="collinear"):
+        model = StructuralLDA(4, ridge=0, **few).fit(X[:200], prevalence=twice)
+    once = StructuralLDA(4, ridge=0, **few).fit(X[:200], prevalence={"x": x[:200]})
+    np.testing.assert_allclose(model.doc_topics_, once.doc_topics_, atol=1e-4)
+    by_column = model.theta_step_.gamma_[1:]
+    np.testing.assert_allclose(by_column[0], by_column[1], atol=1e-6)
+
+
 def test_content_words_a_topic_by_group():
     X, theta, topics, _, groups = planted(900, 2, together=0.0, shift=7)
     names = np.array(["left", "right"])[groups]

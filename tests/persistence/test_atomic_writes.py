@@ -59,7 +59,7 @@ def test_a_disk_that_is_really_full(tmp_path):
 
 def test_a_path_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ModelFileError, match="is a file"):
+    with pytest.raises(ModelFileError, match=r"is a file\. Choose a new folder"):
         small(tmp_path / "file")
     (tmp_path / "x.safetensors").mkdir()
     with pytest.raises(ModelFileError, match="Cannot write"):

@@ -32,6 +32,7 @@ from topicfold.persistence import (
     save_estimator,
     write_bundle,
 )
+from topicfold.report import report_html
 
 pytestmark = pytest.mark.usefixtures("dummy")
 
@@ -566,11 +567,14 @@ def test_a_model_of_classes_has_two(tmp_path, counts, cls, n_classes):
 
 @pytest.mark.parametrize("model", [FSTM(2, max_iter=2), LSI(2)])
 @pytest.mark.parametrize("sides", [[], 3])
-def test_sides_of_a_model_that_takes_none_are_refused(tmp_path, counts, model, sides):
+@pytest.mark.parametrize("name", ["sides_", "content_groups_"])
+def test_sides_of_a_model_that_takes_none_are_refused(
+    tmp_path, counts, model, name, sides
+):
     model = clone(model).fit(counts)
-    model.sides_ = sides
+    setattr(model, name, sides)
     save_estimator(model, tmp_path)
-    message = f"sides_ are not for {type(model).__name__}"
+    message = f"{name} are not for {type(model).__name__}"
     with pytest.raises(ModelFileError, match=message):
         load_estimator(tmp_path)
 
@@ -669,3 +673,40 @@ def test_embeddings_that_are_not_those_of_the_documents_are_none(counts, given):
     model.embeddings_ = np.ones((len(model.doc_topics_), 2))
     model.added_embeddings_ = given
     assert model.topic_data().embeddings is None
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "number"),
+    [
+        (LDA(2, max_iter=2), "topic_totals_", 1e149),
+        (LDA(2, max_iter=2), "doc_topic_prior_", 1e149),
+        (MedLDA(2, max_iter=2), "word_weights_", 1e149),
+        (LSI(2), "term_weights_", 1e149),
+        (LSI(2), "term_weights_", -1.0),
+    ],
+)
+def test_numbers_that_float32_cannot_add_are_refused(
+    tmp_path, counts, model, name, number
+):
+    model = clone(model).fit(counts, np.arange(20) % 2)
+    save_estimator(model, tmp_path)
+    load_estimator(tmp_path)
+    setattr(model, name, np.full_like(getattr(model, name), number, dtype=float))
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"{name} has numbers that are not from 0"):
+        load_estimator(tmp_path)
+
+
+@pytest.mark.parametrize("params", [{}, {"n_components": 2}])
+@pytest.mark.parametrize("name", ["base:TopicModel", "sided:SidedModel"])
+def test_a_base_of_models_is_no_model(tmp_path, name, params):
+    hostile(tmp_path, **{"class": f"topicfold.models.{name}", "params": params})
+    with pytest.raises(ModelFileError, match=r"base of models|takes no arguments"):
+        load_estimator(tmp_path)
+
+
+def test_a_number_of_numpy_is_a_number_of_the_report(tmp_path, counts):
+    model = SupervisedLDA(2, kind="real", weight=1.0, max_iter=2)
+    model.fit(counts, np.arange(20.0)).sides_[0].mean_ = np.float32(1.5)
+    save_estimator(model, tmp_path)
+    assert "<html" in report_html(load_estimator(tmp_path).topic_data())

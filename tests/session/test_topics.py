@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 import topicfold
-from topicfold import LDA, PLSA, SeededLDA, Topics
+from topicfold import LDA, PLSA, DynamicLDA, SeededLDA, Topics
 from topicfold.cli.main import app
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, MissingDependencyError
@@ -192,6 +192,18 @@ def test_over_time_and_by_class(topics):
         Topics(2, min_df=1).fit(TEXTS).by_class()
     with pytest.raises(DataError, match="2 times for 8 documents"):
         topics.over_time(["2001", "2002"])
+
+
+def test_times_are_given_beside_texts_and_counts():
+    values = [f"2{i:03d}" for i in range(8)]
+    given = Topics(2, min_df=1, model=DynamicLDA(2, n_slices=4)).fit(TEXTS, time=values)
+    assert [row["period"] for row in given.over_time()] == values
+    assert given.model_.slice_names_
+    counts = np.eye(8, dtype=int) + 1
+    found = Topics(2, min_df=1).fit(counts, time=np.arange(2000, 2008))
+    assert [row["period"] for row in found.over_time()][:2] == ["2000", "2001"]
+    with pytest.raises(DataError, match="2 times for 8 documents"):
+        Topics(2, min_df=1).fit(TEXTS, time=["2001", "2002"])
 
 
 def test_edits_are_in_place_and_kept(topics, tmp_path):

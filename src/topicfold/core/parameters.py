@@ -100,7 +100,10 @@ class DeclaredParameters:
 
         def __new__(cls, *values: Any, **options: Any) -> Any:
             """Refuse a name that is not a parameter, with the one that is like it."""
-            known = inspect.signature(cls.__init__).parameters
+            init: Any = cls.__init__
+            if init is object.__init__ and (values or options):
+                raise TypeError(f"{cls.__qualname__}() takes no arguments")
+            known = inspect.signature(init).parameters
             strange = next((name for name in options if name not in known), None)
             if strange and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
                 raise TypeError(

@@ -82,7 +82,7 @@ def numbers(
 
 def some_positive(axes: str) -> Form:
     """Return the form of an array of numbers from 0 that are not all 0."""
-    not_negative = numbers(axes, 0)
+    not_negative = numbers(axes, 0, LARGEST_PRIOR)
 
     def problem(array: Any, sizes: Mapping[str, int]) -> str:
         zeros = "are all zero" if isinstance(array, np.ndarray) and array.size else ""
@@ -110,6 +110,8 @@ def number(
 
     def problem(value: Any, sizes: Mapping[str, int]) -> str:
         fits = type(value) is int if whole else isinstance(value, Real)
+        if isinstance(value, np.floating):  # float32 has no room for the limits
+            value = float(value)
         if fits and not isinstance(value, bool) and least <= value <= most:
             return ""
         shown = "missing" if value is ABSENT else repr(value)

@@ -49,6 +49,12 @@ Floats = NDArray[np.float64]
 DOCUMENT_PRIORS = (1e-4, 1e3)
 TOPIC_PRIORS = (1e-4, 10.0)
 MOST_SHARED = 1e6
+# Cosine from which two topics are one subject (`same_words`). Of subjects in two pieces
+# it was 0.50 to 0.89 on planted corpora; of other topics at most 0.36, on four real
+# corpora 0.42. While there are such pairs, `burn_in` is repeated: K = 20, 250 tokens,
+# eight corpora, slopes of effects of LDA were .968 after 100 sweeps, .989 after 400.
+SAME_WORDS = 0.45
+MOST_ROUNDS = 4
 # Steps of EM for the mean mixture, and its least share.
 _MEAN_STEPS = 50
 _LEAST_MEAN = 1e-4
@@ -109,6 +115,7 @@ class TopicChain:
         half = topic_word_prior / 2
         self.prior = TopicPrior(half, half * self.topics.shape[0])
         self.counts = np.zeros((X.shape[0], len(topics)))
+        self.frequencies = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
         self._threads = n_threads(n_jobs)
@@ -117,9 +124,18 @@ class TopicChain:
         )  # the same bits for any ranges
 
     def draws(self, n_draws: int, burn_in: int, spacing: int) -> Iterator[Floats]:
-        """Yield φ (K, V), `spacing` sweeps apart, after `burn_in` sweeps."""
-        for _ in range(burn_in):
-            self.sweep()
+        """Yield φ (K, V), `spacing` sweeps apart, after `burn_in` sweeps.
+
+        While two topics are one subject, there are more of these: another subject has
+        no topic then, and the sampler finds it, though it may take long.
+        """
+        for _ in range(MOST_ROUNDS):
+            total = np.zeros_like(self.topics)
+            for _ in range(burn_in):
+                self.sweep()
+                total += self.topics
+            if not same_words(total.T, self.frequencies).any():
+                break
         for _ in range(n_draws):
             for _ in range(spacing):
                 self.sweep()
@@ -265,6 +281,21 @@ def _shares_elsewhere(counts: NDArray[Any]) -> Floats:
     shares = counts / np.maximum(counts.sum(axis=0), 1)
     own = shares.sum(axis=1, keepdims=True) - shares
     return np.asarray(np.maximum(own, 0.0) / max(counts.shape[1] - 1, 1))
+
+
+def same_words(topics: Floats, frequencies: Floats) -> NDArray[np.bool_]:
+    """Return which pairs of topics (K, V) are one subject, the first before the second.
+
+    By the cosine of their words, each divided by the root of its frequency and without
+    what all topics have in common: else common words would make all pairs alike.
+    """
+    rows = topics / np.sqrt(np.maximum(frequencies, 1))
+    if len(rows) > 2:
+        rows = rows - rows.min(axis=0)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+    with one_blas_thread():
+        cosines = rows @ rows.T
+    return np.asarray(np.triu(cosines > SAME_WORDS, 1))
 
 
 def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:

@@ -26,6 +26,7 @@ from topicfold.core.times import parse_times, unreadable
 from topicfold.corpus.inputs import as_frame
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
+from topicfold.known import numbers_in
 
 Floats = NDArray[np.float64]
 SPLINE_COLUMNS = 5  # of s(x)
@@ -301,6 +302,11 @@ def _check_quoted(terms: str, frame: Any) -> None:
     """Refuse a column such as Written on without quotes, and one such as a.b."""
     bare = re.sub("`[^`]*`", " ", terms)
     for name in map(str, frame.columns):
+        if re.search(rf"(?<![\w.]){re.escape(name)}\(", bare.replace(" ", "")):
+            raise DataError(
+                f"the formula '~ {terms}': {name} is a column and a function. Rename "
+                "the column."
+            )
         odd = not name.isidentifier() and re.search(r"[^\W\d]", name)
         if not odd:
             continue
@@ -341,9 +347,24 @@ def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str
         elif pandas.api.types.is_timedelta64_dtype(column):
             changed[name] = column.dt.total_seconds() / 86400.0
         elif not pandas.api.types.is_numeric_dtype(column):
-            plain = column.astype(object)
-            changed[name] = plain.where(plain.isna(), plain.astype(str))
+            changed[name], is_date = _of_texts(name, column, terms)
+            dates |= {name} if is_date else set()
     return frame.assign(**changed), dates
+
+
+def _of_texts(name: str, column: Any, terms: str) -> tuple[Any, bool]:
+    """Return levels, or the days of dates, or numbers with commas; and if dates.
+
+    Numbers as texts are levels: that is how many tables say so.
+    """
+    texts = column.astype(object).where(column.notna(), "").astype(str).tolist()
+    if f"C({name}" not in terms.replace(" ", ""):
+        times = parse_times(texts)
+        if times is not None and times.dtype.kind == "M":
+            return _days(times), True
+        if times is None and (numbers := numbers_in(texts)) is not None:
+            return numbers, False
+    return np.array([text if text.strip() else None for text in texts], object), False
 
 
 def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
@@ -448,14 +469,22 @@ def _dropped(
 def _model_matrix(terms: str, frame: Any) -> Any:
     formulaic = load_formulaic()
     try:
-        return formulaic.model_matrix(
-            f"~ {terms}", frame, context=_context(), na_action="raise"
-        )
+        with np.errstate(all="ignore"):  # what is not finite is refused below
+            return formulaic.model_matrix(
+                f"~ {terms}", frame, context=_context(), na_action="raise"
+            )
     except DataError:
         raise
     except Exception as error:  # formulas call functions, which raise anything
         if isinstance(error.__cause__, DataError):
             raise error.__cause__ from error
+        empty = re.search(r"`([^`]*)` contains null values", str(error))
+        if empty:
+            raise DataError(
+                f"{empty[1]} is not a number in all documents: a logarithm needs "
+                "positive numbers, a root none below zero. Correct the column, or "
+                "leave these documents out."
+            ) from error
         reason = " ".join(_plain(str(error)).split())
         raise DataError(f"the formula '~ {terms}' does not work: {reason}") from error
 

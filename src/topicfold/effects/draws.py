@@ -32,6 +32,7 @@ from topicfold.effects.chain import (
     TopicChain,
     dirichlet_rows,
     on_simplex,
+    same_words,
     unbiased_shares,
 )
 from topicfold.exceptions import DataError, EmptyDocumentWarning
@@ -63,10 +64,10 @@ class Source:
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
     # The group of each document, where groups have other words for a topic.
     groups: NDArray[np.int64] | None = None
-    # After draws: how far topics are from where they started, 0 to 1, and the cosines
-    # of their words.
+    # After draws: how far topics are from where they started, 0 to 1, and which pairs
+    # are one subject.
     drift: Floats | None = field(default=None, repr=False)
-    alike: Floats | None = field(default=None, repr=False)
+    alike: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def of(self, rows: NDArray[np.int64]) -> Source:
         """Return the source of some documents."""
@@ -119,8 +120,7 @@ def share_draws(
             yield shares_of(counts, topics)
         far = np.abs(mean / n_draws - start).sum(axis=0)
         source.drift = far / start.sum(axis=0) / 2
-        lengths = np.linalg.norm(mean, axis=0)
-        source.alike = mean.T @ mean / np.outer(lengths, lengths)
+        source.alike = same_words(mean.T, chain.frequencies)
 
 
 def shares_in(source: Source, topics: Any) -> Floats:

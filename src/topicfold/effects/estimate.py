@@ -34,8 +34,6 @@ from topicfold.phi.slices import numbered
 Floats = NDArray[np.float64]
 # Half the sum of differences of a topic's words beyond which it is not the same topic.
 MOST_DRIFT = 0.5
-# Cosine of two topics' words from which they are one subject in two pieces.
-SAME_WORDS = 0.8
 FEW_CLUSTERS = 20
 
 
@@ -358,7 +356,7 @@ def _split(source: Source) -> Iterator[str]:
     """Say which topics are one subject in pieces."""
     if source.alike is None:
         return
-    pairs = np.argwhere(np.triu(source.alike, 1) > SAME_WORDS).tolist()
+    pairs = np.argwhere(source.alike).tolist()
     for pair in pairs[:3]:
         one, other = (source.numbers[k] for k in pair)
         yield (

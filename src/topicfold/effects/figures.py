@@ -18,6 +18,7 @@ COLOR, MUTED = "#2a6f97", "#8a8f98"
 COLORS = (COLOR, "#d1603d", "#5a8f3c", "#8e5ea2", "#b8902a", "#4a4e57")
 KINDS = ("effects", "shares")
 POINTS = 40  # of a curve
+LOWEST, HIGHEST = -0.1, 1.1  # ends of the axis of shares
 LONGEST = 44  # characters of a topic's name
 
 
@@ -32,12 +33,17 @@ def draw(
         kind = "shares" if curved or options.get("by") else "effects"
     if kind not in KINDS:
         raise DataError(f"there is no figure {kind!r}. Give one of {', '.join(KINDS)}.")
-    figures = {"effects": effect_points, "shares": expected_shares}
+    figures: dict[str, Any] = {"effects": effect_points, "shares": expected_shares}
     return figures[kind](effects, chosen.name, **options)
 
 
 def effect_points(
-    effects: Effects, covariate: str, *, by: None = None, level: float = 0.95
+    effects: Effects,
+    covariate: str,
+    *,
+    by: None = None,
+    n_topics: int = 40,
+    level: float = 0.95,
 ) -> Any:
     """Draw each topic's effects as points with intervals, the largest on top.
 
@@ -49,6 +55,8 @@ def effect_points(
         The column.
     by : None
         Only shares are drawn by a second covariate.
+    n_topics : int, default=40
+        Number of outcomes to draw, those with the largest effects.
     level : float, default=0.95
         Of the intervals.
     """
@@ -56,14 +64,16 @@ def effect_points(
         raise DataError("by= only works for shares. Leave out kind='effects'.")
     contrasts = [c for c in effects.contrasts if c.covariate == covariate]
     rows = effects.rows(level=level)
-    n = len(effects.outcomes)
+    n = min(len(effects.outcomes), n_topics)
     figure = _figure((3.4 * len(contrasts) + 3, 0.27 * n + 1.1))
-    panels = figure.subplots(1, len(contrasts), sharey=True, squeeze=False)[0]
+    grid = figure.subplots(1, len(contrasts), sharex=True, sharey=True, squeeze=False)
     order: Any = None
-    for axes, contrast in zip(panels, contrasts, strict=True):
+    for axes, contrast in zip(grid[0], contrasts, strict=True):
         own = [row for row in rows if row["effect"] == contrast.label]
         if order is None:
-            order = np.argsort([row["estimate"] for row in own], kind="stable")
+            size = np.array([row["estimate"] for row in own])
+            largest = np.sort(np.argsort(-np.abs(size), kind="stable")[:n])
+            order = largest[np.argsort(size[largest], kind="stable")]
             names = [_name(own[place]) for place in order]
             axes.set_yticks(range(n), names, fontsize=8)
             axes.set_ylim(-0.6, n - 0.4)  # no point on the edge
@@ -75,6 +85,8 @@ def effect_points(
         _percent(axes.xaxis)
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right", "left"]].set_visible(False)
+    if n < len(effects.outcomes):
+        _say(figure, f"the {n} of {len(effects.outcomes)} topics with largest effects")
     return figure
 
 
@@ -138,9 +150,15 @@ def expected_shares(
         axes.tick_params(labelbottom=True)
         axes.set_xlabel(_plain(covariate), fontsize=8)
     if len(parts) < n_outcomes:
-        told = f"the {len(parts)} of {n_outcomes} topics that change most"
-        figure.suptitle(told, fontsize=8, x=0.01, ha="left")
+        _say(figure, f"the {len(parts)} of {n_outcomes} topics that change most")
+    if all((outcome.weights >= 0).all() for outcome in effects.outcomes):
+        low, high = grid[0, 0].get_ylim()  # wide intervals would hide the rest
+        grid[0, 0].set_ylim(max(low, LOWEST), min(high, HIGHEST))
     return figure
+
+
+def _say(figure: Any, text: str) -> None:
+    figure.suptitle(text, fontsize=8, x=0.01, ha="left")
 
 
 def _parts(

@@ -210,7 +210,7 @@ class Effects:
         contrasts = [c for _ in self.outcomes for c in self.contrasts]
         outcomes = [o for o in self.outcomes for _ in self.contrasts]
         return [
-            _sentence(outcome, contrast, row, level)
+            _sentence(outcome, contrast, row, level, adjust is not None)
             for outcome, contrast, row in zip(outcomes, contrasts, rows, strict=True)
         ]
 
@@ -513,7 +513,11 @@ def _shown(covariate: Covariate, value: Any) -> Any:
 
 
 def _sentence(
-    outcome: Outcome, contrast: Contrast, row: dict[str, Any], level: float
+    outcome: Outcome,
+    contrast: Contrast,
+    row: dict[str, Any],
+    level: float,
+    after_adjusting: bool,
 ) -> str:
     """Return an effect as a sentence, in percentage points."""
     points = 100 * row["estimate"]
@@ -534,6 +538,7 @@ def _sentence(
     if "low" not in row:
         return f"{what}; no interval, because the mixtures are point estimates."
     p = "p < 0.001" if row["p"] < 0.001 else f"p = {row['p']:.3f}"
+    p = f"adjusted {p}" if after_adjusting else p  # an interval may exclude zero then
     return f"{what} ({level:.0%} interval {_ends(row['low'], row['high'])}; {p})."
 
 

@@ -24,6 +24,7 @@ from scipy.optimize import minimize_scalar
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.jit import inline, kernel
+from topicfold.core.saved import SMALLEST
 from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
 from topicfold.core.typing import Array
 
@@ -133,7 +134,8 @@ class BurstyTopics:
     def __init__(
         self, topics: Array, strength: float, prior: Array, n_jobs: int | None = None
     ) -> None:
-        self.beta = np.ascontiguousarray(topics.T, dtype=np.float64) * strength
+        beta = np.ascontiguousarray(topics.T, dtype=np.float64) * strength
+        self.beta = np.maximum(beta, SMALLEST)  # a word that no topic has
         self.strength = strength
         self.prior = np.asarray(prior, dtype=np.float64)
         self.threads = n_threads(n_jobs)

@@ -120,7 +120,7 @@ class Sample:
         used = np.bincount(number, minlength=len(self.terms))
         self._rare = used < REPEATED_IN * counts.shape[0]
         repeated = counts.data[self._rare[number]].astype(np.float64)
-        self._repeats = float(repeated @ (repeated - 1))
+        self._repeats = float((repeated * (repeated - 1)).sum())
 
     def look(
         self,

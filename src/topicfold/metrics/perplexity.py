@@ -14,6 +14,7 @@ from scipy import sparse, stats
 
 from topicfold.core.counts import check_counts
 from topicfold.core.parameters import whole_number
+from topicfold.core.saved import SMALLEST
 from topicfold.exceptions import DataError
 from topicfold.metrics.words import checked_array, checked_rows
 
@@ -281,8 +282,10 @@ def left_to_right_log_likelihood(
             f"doc_topic_prior has shape {alpha.shape} for {len(phi)} topics; give one "
             "number or one per topic."
         )
-    if not np.isfinite(alpha).all() or (alpha <= 0).any():
-        raise DataError("doc_topic_prior must be finite and positive everywhere.")
+    if not np.isfinite(alpha).all() or (alpha < SMALLEST).any():
+        raise DataError(
+            "doc_topic_prior must be finite, and 1e-300 or more everywhere."
+        )
     whole_number(n_particles, "n_particles")
     whole_number(n_sweeps, "n_sweeps")
     return left_to_right(

@@ -546,8 +546,8 @@ class TopicModel(
     _saved: ClassVar[dict[str, saved.Form]] = saved.forms(
         components_=saved.shares("KV"),
         word_frequencies_=saved.some_positive("V"),
-        word_weights_=saved.numbers("V", 0),
-        doc_topic_prior_=saved.numbers("K", 0),
+        word_weights_=saved.numbers("V", 0, saved.LARGEST_PRIOR),
+        doc_topic_prior_=saved.numbers("K", 0, saved.LARGEST_PRIOR),
         topic_word_prior_=saved.number(0, saved.LARGEST_PRIOR),
         topic_totals_=saved.some_positive("K"),
         doc_topics_=saved.shares("DK"),
@@ -568,6 +568,9 @@ class TopicModel(
 
     def _check_loaded(self) -> None:
         """Refuse a saved model whose attributes do not match."""
+        init: Any = type(self).__init__
+        if init is object.__init__:
+            raise ValueError("its class is a base of models, not a model")
         if not hasattr(self, "components_"):
             return  # saved before it was fitted
         needed = self._needed_state

@@ -160,5 +160,7 @@ class BurstyLDA(SidedLDA):
     _needed_state = (*LDA._needed_state, "strength_", "doc_topic_prior_")
     _saved = saved.forms(
         strength_=saved.number(saved.SMALLEST, saved.LARGEST_PRIOR),
-        doc_topic_prior_=saved.numbers("K", float(np.finfo(np.float32).tiny)),
+        doc_topic_prior_=saved.numbers(
+            "K", float(np.finfo(np.float32).tiny), saved.LARGEST_PRIOR
+        ),
     )

@@ -345,7 +345,7 @@ class LSI(
 
     _saved = saved.forms(
         term_base_=saved.numbers("VR"),
-        term_weights_=saved.numbers("V"),
+        term_weights_=saved.numbers("V", 0, saved.LARGEST_PRIOR),
         singular_values_=saved.numbers("K"),
         n_documents_seen_=saved.number(1, 2**53, whole=True),
         total_squares_=saved.number(0),

@@ -112,5 +112,5 @@ def _coefficients(side: Any, name: str) -> SideTable:
         rows=rows if len(rows) == len(values) else (name,),
         values=values,
         note=_MEANINGS.get(kind, ""),
-        middle=getattr(side, "mean_", 0.0) if kind in ("real", "counts") else 0.0,
+        middle=float(side.mean_) if kind in ("real", "counts") else 0.0,
     )

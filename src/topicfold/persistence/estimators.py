@@ -567,6 +567,8 @@ def _check_read_of_any(cls: type, state: Mapping[str, Any]) -> None:
     """Refuse what commands read of a model of any class."""
     if "sides_" in state and not hasattr(cls, "_fit_with_sides"):
         raise ValueError(f"sides_ are not for {cls.__name__}")
+    if "content_groups_" in state and not hasattr(cls, "topics_of"):
+        raise ValueError(f"content_groups_ are not for {cls.__name__}")
     edits: Any = state.get("edits_", [])
     if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
         raise ValueError("edits_ is not a list of dict")

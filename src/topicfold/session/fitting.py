@@ -239,9 +239,9 @@ def _whole(label: Any) -> str:
     return str(label if fraction else int(label))
 
 
-def time_texts(times: Any, n_documents: int) -> list[str]:
+def time_texts(times: Any, n_documents: int, call: str = "over_time(") -> list[str]:
     """Return times as texts, "" where unknown."""
-    _one_column(times, "over_time(")
+    _one_column(times, call)
     texts = ["" if value is None else str(value).strip() for value in times]
     if len(texts) != n_documents:
         raise DataError(

@@ -184,7 +184,7 @@ class Topics(TransformerMixin, BaseEstimator):
         *,
         text: str | Sequence[str] | None = None,
         label: str | None = None,
-        time: str | None = None,
+        time: Any = None,
         id: str | None = None,
         format: str | None = None,
         sheet: str | int | None = None,
@@ -207,6 +207,7 @@ class Topics(TransformerMixin, BaseEstimator):
             the others only show them.
         text, label, time, id : str, optional
             Columns of a data frame or file; see :func:`topicfold.corpus.read_texts`.
+            `time` may also be the time of each document, None where unknown.
         format : str, optional
             Format of a file, if its name does not tell; see
             :func:`topicfold.corpus.read`.
@@ -229,7 +230,9 @@ class Topics(TransformerMixin, BaseEstimator):
             `fit` takes them. Several names in one cell are separated by ";". With the
             default model, the first of these chooses the model, as on the command line.
         """
-        columns: dict[str, Any] = {"text": text, "label": label, "time": time, "id": id}
+        columns: dict[str, Any] = {"text": text, "label": label, "id": id}
+        times = None if time is None or isinstance(time, str) else time
+        columns["time"] = None if times is not None else time
         columns |= {"format": format, "sheet": sheet, "layer": layer}
         other = languages_named(language)
         columns |= {"extra": [*columns_in(known), *other] or None}
@@ -242,6 +245,9 @@ class Topics(TransformerMixin, BaseEstimator):
                     f"labels are given twice: as y and by label={label!r}. Give one."
                 )
             found = found._replace(labels=label_texts(y, found.n_documents, "fit(X, "))
+        if times is not None:
+            texts = time_texts(times, found.n_documents, "fit(X, time=")
+            found = found._replace(times=texts)
         counts, words, options = self._count(found)
         first = text if isinstance(text, str) else "text"
         spoken, cutting = count_languages(first, counts, other, found.extra, options)

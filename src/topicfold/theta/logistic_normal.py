@@ -263,7 +263,10 @@ class LogisticNormalTheta(DeclaredParameters, ThetaStep):
             self.entropy_ = float(entropy / n_sampled - 0.5 * doubt)
             self.information_ = float(known / full) if full > 0 else 1.0
         self.passes_ += 1.0
-        self.gamma_ = np.linalg.solve(xx + self._penalty(), xe)
+        if self.ridge:
+            self.gamma_ = np.linalg.solve(xx + self._penalty(), xe)
+        else:  # covariates may say the same: the smallest coefficients
+            self.gamma_ = np.linalg.pinv(xx, rcond=1e-12, hermitian=True) @ xe
         # With the penalty: (η − xΓ)ᵀ(η − xΓ) + λ ΓᵀΓ.
         scatter = ee - self.gamma_.T @ xe
         sigma = (scatter + scatter.T) / (2 * self.n_documents_) + self.laplace_
