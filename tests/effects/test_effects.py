@@ -1,6 +1,7 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
 import copy
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -451,6 +452,13 @@ def test_topics_that_move_are_named(found):
     wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
     effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "other words in the draws" in effects.notes[-1]
+    corpus = Corpus(found["X"].astype(np.int64), [f"word{w}" for w in range(120)])
+    wrong.components_[2] = found["topics"][2]
+    known = estimate_effect(wrong, "~ x", found["data"], X=corpus, n_draws=3)
+    now = re.findall(r"(\d) \(now word(\d+), word\d+, word\d+\)", known.notes[-1])
+    assert {"0", "1"} <= {topic for topic, _ in now}
+    largest = found["topics"].max(axis=0)
+    assert all(largest[int(word)] > 0.02 for _, word in now)
 
 
 def test_topics_in_two_pieces_are_named(found, monkeypatch):

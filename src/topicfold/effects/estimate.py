@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
+from topicfold.core.tables import printable
 from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
     METHODS,
@@ -273,6 +274,7 @@ def find_source(
     if X is None:
         ids = getattr(record, "doc_ids", None)
     source = Source(model, phi, None, X is not None, ids, tuple(names))
+    source.words = getattr(record, "vocabulary", ())
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -338,17 +340,26 @@ def _notes(
 
 
 def _drifted(source: Source) -> Iterator[str]:
-    """Say which topics of the draws have other words than those of the fit."""
+    """Say which topics of the draws have other words than those of the fit, and which.
+
+    Their rows in the table are named by the words of the fit.
+    """
     if source.drift is None:
         return
-    far = np.flatnonzero(source.drift > MOST_DRIFT)
+    far = np.flatnonzero(source.drift > MOST_DRIFT)[:10]
     if len(far):
-        listed = ", ".join(str(source.numbers[k]) for k in far[:10])
-        topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
+        names = [str(source.numbers[k]) for k in far]
+        if source.drawn is not None and len(source.words):
+            best = np.argsort(-source.drawn[far], axis=1, kind="stable")[:, :3]
+            words = [[printable(source.words[w]) for w in row] for row in best]
+            pairs = zip(names, words, strict=True)
+            names = [f"{name} (now {', '.join(own)})" for name, own in pairs]
+        topics = "Topic {} has" if len(far) == 1 else "Topics {} have"
         yield (
-            f"{topics} other words in the draws than in the fit, because the documents "
-            "do not support these words as one topic. The effect is therefore not "
-            "that of the fitted topic. Use fewer topics, or method='fixed'."
+            f"{topics.format(', '.join(names))} other words in the draws than in the "
+            "fit, because the documents do not support these words as one topic. The "
+            "effect is therefore not that of the fitted topic. Use fewer topics, or "
+            "method='fixed'."
         )
 
 
