@@ -474,6 +474,18 @@ def test_topics_in_two_pieces_are_named(found, monkeypatch):
     assert "has other words in the draws" in effects.notes[-1]
 
 
+def test_a_posterior_with_covariates_is_said():
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    frame = pd.DataFrame({"text": texts, "x": [0.0, 1.0] * 6})
+    for known, said in (({"prevalence": "~ x"}, "exaggerated"), ({}, "attenuated")):
+        topics = Topics(2, min_df=1).fit(frame, **known)
+        effects = topics.effects("~ x", frame, method="posterior", n_draws=3)
+        assert said in effects.notes[0]
+    model, X = topics.model_, topics.fitted_.counts
+    effects = estimate_effect(model, "~ x", frame, X=X, method="posterior", n_draws=3)
+    assert "attenuated" in effects.notes[0]
+
+
 def test_a_corpus_names_the_topics(found):
     words = [f"word{place}" for place in range(120)]
     corpus = Corpus(found["X"].astype(np.int64), words)

@@ -171,7 +171,7 @@ def effects_of(
     pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
     notes = (
         *design.notes,
-        *_notes(pooled.n_draws, given, method, covariance, least),
+        *_notes(pooled.n_draws, source, given, method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
         *_taught(chosen),
@@ -306,6 +306,7 @@ def _n_documents(source: Source, given: Floats | None) -> int:
 
 def _notes(
     n_draws: int,
+    source: Source,
     given: Floats | None,
     method: str,
     covariance: str,
@@ -323,7 +324,11 @@ def _notes(
         "bootstrap": "Intervals allow for noise in mixtures and topics "
         f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
-        "which does not use the covariates: effects may be attenuated.",
+        + (
+            "which uses the covariates of the fit: effects may be exaggerated."
+            if _informed(source)
+            else "which does not use the covariates: effects may be attenuated."
+        ),
     }
     yield (
         f"{n_draws} draws of the mixtures, given."
@@ -337,6 +342,16 @@ def _notes(
     yield f"Standard errors are robust to {least.n_clusters:,} clusters."
     if least.n_clusters < FEW_CLUSTERS:
         yield (f"{least.n_clusters} clusters are few: intervals are likely too narrow.")
+
+
+def _informed(source: Source) -> bool:
+    """Whether the mixtures' posterior has the covariates that the model was fitted to.
+
+    That of documents given by their counts has none.
+    """
+    columns = getattr(source.model, "prevalence_names_", ())
+    known = len(columns) > 1 or "features" in taken_by(source.model)
+    return known and not source.given
 
 
 def _drifted(source: Source) -> Iterator[str]:
