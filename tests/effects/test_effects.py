@@ -14,7 +14,7 @@ from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, rename_topics
 from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 
 @pytest.fixture(scope="module")
@@ -472,6 +472,20 @@ def test_topics_in_two_pieces_are_named(found, monkeypatch):
     monkeypatch.undo()  # sampled for longer, one piece becomes something else
     effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "has other words in the draws" in effects.notes[-1]
+
+
+def test_values_beyond_the_documents_are_said(found):
+    effects = effects_of(found, "~ group + age + day", method="fixed")
+    with pytest.warns(
+        DataWarning, match=r"age is .* to .*, so what is expected at 999"
+    ):
+        effects.predict("age", [999])
+    with pytest.warns(
+        DataWarning, match="day is 2001-01-01 to 2001-08-28 .* 2050-01-0"
+    ):
+        effects.contrast("day", "2050-01-01", "2001-05-03")
+    effects.predict("age")  # no warning
+    effects.predict("day")
 
 
 def test_a_posterior_with_covariates_is_said():
