@@ -3,7 +3,7 @@
 
     python -m benchmarks.effects_designs --write [--cases 0 2]
 
-Corpora with 10 and 50 topics of very unequal size. A group and a number matter, the
+Corpora with 10, 20 and 50 topics of very unequal size. A group and a number matter, the
 number along a curve that is another in each group; a third covariate is noise. With
 clusters, all documents of a city have the city's group, and a city shifts its
 documents' topics. Words are equally frequent in the mean, or as Zipf's law says; in
@@ -39,6 +39,7 @@ CASES = (
     *((10, False, 20, EVEN), (10, True, 20, EVEN)),
     *((50, False, 4, EVEN), (50, True, 4, EVEN)),
     *((10, False, 10, ZIPF), (10, False, 10, SHARED), (10, False, 6, WORDED)),
+    *((20, False, 4, ZIPF),),
 )
 PLACES = (0.2, 0.5, 0.8)
 N_SLOW = 6  # corpora of the slower ways

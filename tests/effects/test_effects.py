@@ -1,6 +1,7 @@
 """Effects of any model: what is estimated, how sure, and what is refused."""
 
 import copy
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, rename_topics
 from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 
 @pytest.fixture(scope="module")
@@ -451,6 +452,13 @@ def test_topics_that_move_are_named(found):
     wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
     effects = estimate_effect(wrong, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "other words in the draws" in effects.notes[-1]
+    corpus = Corpus(found["X"].astype(np.int64), [f"word{w}" for w in range(120)])
+    wrong.components_[2] = found["topics"][2]
+    known = estimate_effect(wrong, "~ x", found["data"], X=corpus, n_draws=3)
+    now = re.findall(r"(\d) \(now word(\d+), word\d+, word\d+\)", known.notes[-1])
+    assert {"0", "1"} <= {topic for topic, _ in now}
+    largest = found["topics"].max(axis=0)
+    assert all(largest[int(word)] > 0.02 for _, word in now)
 
 
 def test_topics_in_two_pieces_are_named(found, monkeypatch):
@@ -464,6 +472,32 @@ def test_topics_in_two_pieces_are_named(found, monkeypatch):
     monkeypatch.undo()  # sampled for longer, one piece becomes something else
     effects = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=3)
     assert "has other words in the draws" in effects.notes[-1]
+
+
+def test_values_beyond_the_documents_are_said(found):
+    effects = effects_of(found, "~ group + age + day", method="fixed")
+    with pytest.warns(
+        DataWarning, match=r"age is .* to .*, so what is expected at 999"
+    ):
+        effects.predict("age", [999])
+    with pytest.warns(
+        DataWarning, match="day is 2001-01-01 to 2001-08-28 .* 2050-01-0"
+    ):
+        effects.contrast("day", "2050-01-01", "2001-05-03")
+    effects.predict("age")  # no warning
+    effects.predict("day")
+
+
+def test_a_posterior_with_covariates_is_said():
+    texts = ["red fox wood tree"] * 6 + ["blue sea fish wave"] * 6
+    frame = pd.DataFrame({"text": texts, "x": [0.0, 1.0] * 6})
+    for known, said in (({"prevalence": "~ x"}, "exaggerated"), ({}, "attenuated")):
+        topics = Topics(2, min_df=1).fit(frame, **known)
+        effects = topics.effects("~ x", frame, method="posterior", n_draws=3)
+        assert said in effects.notes[0]
+    model, X = topics.model_, topics.fitted_.counts
+    effects = estimate_effect(model, "~ x", frame, X=X, method="posterior", n_draws=3)
+    assert "attenuated" in effects.notes[0]
 
 
 def test_a_corpus_names_the_topics(found):

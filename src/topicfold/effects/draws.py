@@ -60,6 +60,7 @@ class Source:
     given: bool = False  # were they given? They may not be those of the fit
     ids: Sequence[str] | None = None  # of the documents, if they have any
     numbers: Sequence[int] = ()  # of the topics
+    words: Sequence[str] = ()  # of the columns
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
     # The group of each document, where groups have other words for a topic.
@@ -67,6 +68,7 @@ class Source:
     # After draws: how far topics are from where they started, 0 to 1, and which pairs
     # are one subject.
     drift: Floats | None = field(default=None, repr=False)
+    drawn: Floats | None = field(default=None, repr=False)  # their weights of words
     alike: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def of(self, rows: NDArray[np.int64]) -> Source:
@@ -120,6 +122,10 @@ def share_draws(
             yield shares_of(counts, topics)
         far = np.abs(mean / n_draws - start).sum(axis=0)
         source.drift = far / start.sum(axis=0) / 2
+        if source.groups is None:
+            used = np.flatnonzero(source.documents().getnnz(axis=0))
+            source.drawn = np.zeros(np.asarray(source.topics).shape)
+            source.drawn[:, used] = mean.T / np.sqrt(chain.frequencies)
         source.alike = same_words(mean.T, chain.frequencies)
 
 

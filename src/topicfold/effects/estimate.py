@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
+from topicfold.core.tables import printable
 from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
     METHODS,
@@ -170,7 +171,7 @@ def effects_of(
     pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
     notes = (
         *design.notes,
-        *_notes(pooled.n_draws, given, method, covariance, least),
+        *_notes(pooled.n_draws, source, given, method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
         *_taught(chosen),
@@ -273,6 +274,7 @@ def find_source(
     if X is None:
         ids = getattr(record, "doc_ids", None)
     source = Source(model, phi, None, X is not None, ids, tuple(names))
+    source.words = getattr(record, "vocabulary", ())
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -304,6 +306,7 @@ def _n_documents(source: Source, given: Floats | None) -> int:
 
 def _notes(
     n_draws: int,
+    source: Source,
     given: Floats | None,
     method: str,
     covariance: str,
@@ -321,7 +324,11 @@ def _notes(
         "bootstrap": "Intervals allow for noise in mixtures and topics "
         f"({n_draws} refits on bootstrap samples).",
         "posterior": f"{n_draws} draws of the mixtures from the model's posterior, "
-        "which does not use the covariates: effects may be attenuated.",
+        + (
+            "which uses the covariates of the fit: effects may be exaggerated."
+            if _informed(source)
+            else "which does not use the covariates: effects may be attenuated."
+        ),
     }
     yield (
         f"{n_draws} draws of the mixtures, given."
@@ -337,18 +344,37 @@ def _notes(
         yield (f"{least.n_clusters} clusters are few: intervals are likely too narrow.")
 
 
+def _informed(source: Source) -> bool:
+    """Whether the mixtures' posterior has the covariates that the model was fitted to.
+
+    That of documents given by their counts has none.
+    """
+    columns = getattr(source.model, "prevalence_names_", ())
+    known = len(columns) > 1 or "features" in taken_by(source.model)
+    return known and not source.given
+
+
 def _drifted(source: Source) -> Iterator[str]:
-    """Say which topics of the draws have other words than those of the fit."""
+    """Say which topics of the draws have other words than those of the fit, and which.
+
+    Their rows in the table are named by the words of the fit.
+    """
     if source.drift is None:
         return
-    far = np.flatnonzero(source.drift > MOST_DRIFT)
+    far = np.flatnonzero(source.drift > MOST_DRIFT)[:10]
     if len(far):
-        listed = ", ".join(str(source.numbers[k]) for k in far[:10])
-        topics = f"Topic {listed} has" if len(far) == 1 else f"Topics {listed} have"
+        names = [str(source.numbers[k]) for k in far]
+        if source.drawn is not None and len(source.words):
+            best = np.argsort(-source.drawn[far], axis=1, kind="stable")[:, :3]
+            words = [[printable(source.words[w]) for w in row] for row in best]
+            pairs = zip(names, words, strict=True)
+            names = [f"{name} (now {', '.join(own)})" for name, own in pairs]
+        topics = "Topic {} has" if len(far) == 1 else "Topics {} have"
         yield (
-            f"{topics} other words in the draws than in the fit, because the documents "
-            "do not support these words as one topic. The effect is therefore not "
-            "that of the fitted topic. Use fewer topics, or method='fixed'."
+            f"{topics.format(', '.join(names))} other words in the draws than in the "
+            "fit, because the documents do not support these words as one topic. The "
+            "effect is therefore not that of the fitted topic. Use fewer topics, or "
+            "method='fixed'."
         )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from topicfold.core.parameters import level_of_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.regression import Outcome, Pooled, adjusted
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, DataWarning
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
@@ -114,7 +116,7 @@ class Effects:
             As in `rows`.
         """
         found = self.design.covariate(covariate)
-        ends = [_value(found, value) for value in (first, second)]
+        ends = [self._value(found, value) for value in (first, second)]
         chosen = self._difference(found, ends[0], ends[1], at)
         return self._rows([chosen], level, adjust)
 
@@ -361,7 +363,7 @@ class Effects:
                 "other covariates in at=."
             )
         return {
-            name: _value(self.design.covariate(name), value)
+            name: self._value(self.design.covariate(name), value)
             for name, value in (at or {}).items()
         }
 
@@ -385,10 +387,28 @@ class Effects:
         unit = "date" if covariate.kind == "date" else ""
         return Contrast(name, label, rows[0] - rows[1], tuple(map(str, ends)), unit)
 
+    def _value(self, covariate: Covariate, given: Any) -> Any:
+        """Return a value as the design has it; warn if it is beyond the documents."""
+        value = _value(covariate, given)
+        if covariate.kind != "levels":
+            own = self.design.values(covariate.name)
+            low, high = float(own.min()), float(own.max())
+            slack = (high - low) / 100  # values are read off a figure
+            if not low - slack <= value <= high + slack:
+                ends = " to ".join(str(_shown(covariate, end)) for end in (low, high))
+                warnings.warn(
+                    f"{covariate.name} is {ends} in the documents, so what is expected "
+                    f"at {_shown(covariate, value)} is extrapolated and may be far "
+                    "off.",
+                    DataWarning,
+                    stacklevel=level_of_caller(),
+                )
+        return value
+
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
             chosen = list(values) if not isinstance(values, str) else [values]
-            return [_value(covariate, value) for value in chosen]
+            return [self._value(covariate, value) for value in chosen]
         if covariate.kind == "levels":
             return list(covariate.levels)
         own = self.design.values(covariate.name)

@@ -296,6 +296,11 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
             "Give an object that has it, such as a SentenceTransformer, or a function "
             "of the texts; topicfold downloads no encoder by its name."
         )
+    if isinstance(encoder, type):
+        raise DataError(
+            f"the encoder is the class {encoder.__name__}. Give an object of it, such "
+            f"as {encoder.__name__}(...)."
+        )
     if texts is None:
         raise DataError(
             "an encoder needs the texts, and these documents are counts. Give their "
