@@ -579,6 +579,14 @@ def test_sides_of_a_model_that_takes_none_are_refused(
         load_estimator(tmp_path)
 
 
+def test_a_step_of_a_model_that_has_none_is_a_step(tmp_path, counts):
+    model = TopicClassifier(PLSA(2, max_iter=2), cv=0).fit(counts, np.arange(20) % 2)
+    model.theta_step_ = -1
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="theta_step_ is not a step"):
+        load_estimator(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["theta_step_", "prevalence_names_"])
 def test_what_another_model_would_have_is_checked(tmp_path, counts, name):
     model = PLSA(2, max_iter=2).fit(counts)
@@ -588,7 +596,7 @@ def test_what_another_model_would_have_is_checked(tmp_path, counts, name):
         load_estimator(tmp_path)
 
 
-def test_labels_of_nothing_are_refused(tmp_path, counts):
+def test_labels_of_nothing_predict_nothing(tmp_path, counts):
     model = LabeledLDA(n_background=2, max_iter=2, unlabeled_weight=1.0)
     model.fit(counts, np.arange(20) % 2)
     side = model.sides_[0]
@@ -604,8 +612,9 @@ def test_labels_of_nothing_are_refused(tmp_path, counts):
     model.components_ /= model.components_.sum(axis=1, keepdims=True)
     model.doc_topics_ /= model.doc_topics_.sum(axis=1, keepdims=True)
     save_estimator(model, tmp_path)
-    with pytest.raises(ModelFileError, match="classes_ are not those of its topics"):
-        load_estimator(tmp_path)
+    loaded = load_estimator(tmp_path)
+    with pytest.raises(MissingAttributeError, match="without any known label"):
+        loaded.predict(counts)
 
 
 def test_a_model_of_no_topics_is_refused(tmp_path, counts):

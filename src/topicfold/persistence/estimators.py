@@ -569,6 +569,9 @@ def _check_read_of_any(cls: type, state: Mapping[str, Any]) -> None:
         raise ValueError(f"sides_ are not for {cls.__name__}")
     if "content_groups_" in state and not hasattr(cls, "topics_of"):
         raise ValueError(f"content_groups_ are not for {cls.__name__}")
+    step = state.get("theta_step_")
+    if step is not None and not hasattr(step, "learns"):
+        raise ValueError("theta_step_ is not a step")
     edits: Any = state.get("edits_", [])
     if not isinstance(edits, list) or not all(isinstance(e, dict) for e in edits):
         raise ValueError("edits_ is not a list of dict")
