@@ -87,8 +87,8 @@ def merge_topics(model: Any, topics: Sequence[int], *, name: str = "") -> Any:
         raise DataError(f"The name of a topic is a text, not {name!r}.")
     if len(chosen) < 2:
         raise DataError("Give at least two different topics to merge.")
-    sizes = model.topic_data().topic_sizes()[chosen]
     check_unbound(model)
+    sizes = model.topic_data().topic_sizes()[chosen]
     edited = _copy(model)
     first = chosen[0]
     shares = sizes / sizes.sum() if sizes.any() else None

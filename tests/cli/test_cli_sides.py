@@ -307,3 +307,10 @@ def test_numbers_are_predicted_as_responses(cli, table, tmp_path, fitted, check_
 def test_stop_words_of_a_language_that_is_none(cli, table, tmp_path, check_error):
     result = cli("fit", table, "-o", tmp_path / "m", "--language", "de=klingon")
     check_error(result, "--language de: klingon", "a language with stop words")
+
+
+def test_labels_of_a_model_of_labels_are_used_beside_a_response(fitted):
+    flags = ("-m", "labeled", "--label", "label", "--response", "stars")
+    model = fitted(*flags, topics=())
+    assert model.classes_.tolist() == ["money; law", "nature"]
+    assert [type(side).__name__ for side in model.sides_] == ["Labels", "Response"]

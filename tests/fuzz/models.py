@@ -8,6 +8,7 @@ import functools
 import json
 import tempfile
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ import topicfold
 from topicfold import corpus as tf_corpus
 from topicfold import evidence
 from topicfold.classify.few_labels import default_topics
+from topicfold.editing import drop_topics, merge_topics, split_topic
+from topicfold.effects import estimate_effect
 from topicfold.exceptions import DataError
 from topicfold.persistence import load_estimator
 from topicfold.phi import DirichletPhi
+from topicfold.report import report_html
 from topicfold.theta import DirichletTheta
 
 N_DOCUMENTS = 12
@@ -241,6 +245,28 @@ def _use_further(model: Any, X: Any, path: Path) -> None:
         with contextlib.suppress(DataError, NotImplementedError):
             model.partial_fit(X)
         _check_finite(model.components_)
+    uses = (_use_report, _use_edited, _use_effects)
+    chosen = zlib.crc32(path.read_bytes()) % len(uses)
+    for number, use in enumerate(uses):
+        if number == chosen or path.parent.name != "spoiled":  # a sound one has all
+            with contextlib.suppress(DataError):  # some models have none of it
+                use(model, X)
+
+
+def _use_report(model: Any, X: Any) -> None:
+    report_html(model.topic_data())
+
+
+def _use_edited(model: Any, X: Any) -> None:
+    edited = merge_topics(split_topic(drop_topics(model, [0]), 1, X), [1, 2])
+    _check_finite(edited.transform(X))
+
+
+def _use_effects(model: Any, X: Any) -> None:
+    side = {"side": ["a", "b"] * (N_DOCUMENTS // 2)}
+    options: dict[str, Any] = {"X": X, "n_draws": 2, "n_jobs": 1}
+    effects = estimate_effect(model, "~ side", side, **options)
+    _check_finite([row["estimate"] for row in effects.rows()])
 
 
 def _use_classifier(model: Any, X: Any) -> None:

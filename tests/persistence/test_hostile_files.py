@@ -453,6 +453,14 @@ def test_neighbours_of_few_labels_are_the_documents(tmp_path, counts):
         load_estimator(tmp_path)
 
 
+def test_the_history_of_a_model_that_has_none_is_a_list(tmp_path, counts):
+    model = TwoPhase(PLSA(2, max_iter=2)).fit(counts, np.arange(20) % 2)
+    model.objective_history_ = True
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match="objective_history_ is not a list"):
+        load_estimator(tmp_path)
+
+
 def test_whether_a_fit_converged_is_yes_or_no(tmp_path, counts):
     model = LDA(2, max_iter=2).fit(counts)
     model.converged_ = np.array([1.0, 2.0])
@@ -579,6 +587,22 @@ def test_sides_of_a_model_that_takes_none_are_refused(
         load_estimator(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("theta_step_", "is not a step"),
+        ("doc_topic_prior_", "are not for TopicClassifier"),
+        ("topic_word_prior_", "are not for TopicClassifier"),
+    ],
+)
+def test_what_a_classifier_has_not_is_refused(tmp_path, counts, name, message):
+    model = TopicClassifier(PLSA(2, max_iter=2), cv=0).fit(counts, np.arange(20) % 2)
+    setattr(model, name, -1)
+    save_estimator(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"{name} {message}"):
+        load_estimator(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["theta_step_", "prevalence_names_"])
 def test_what_another_model_would_have_is_checked(tmp_path, counts, name):
     model = PLSA(2, max_iter=2).fit(counts)
@@ -588,7 +612,7 @@ def test_what_another_model_would_have_is_checked(tmp_path, counts, name):
         load_estimator(tmp_path)
 
 
-def test_labels_of_nothing_are_refused(tmp_path, counts):
+def test_labels_of_nothing_predict_nothing(tmp_path, counts):
     model = LabeledLDA(n_background=2, max_iter=2, unlabeled_weight=1.0)
     model.fit(counts, np.arange(20) % 2)
     side = model.sides_[0]
@@ -604,8 +628,9 @@ def test_labels_of_nothing_are_refused(tmp_path, counts):
     model.components_ /= model.components_.sum(axis=1, keepdims=True)
     model.doc_topics_ /= model.doc_topics_.sum(axis=1, keepdims=True)
     save_estimator(model, tmp_path)
-    with pytest.raises(ModelFileError, match="classes_ are not those of its topics"):
-        load_estimator(tmp_path)
+    loaded = load_estimator(tmp_path)
+    with pytest.raises(MissingAttributeError, match="without any known label"):
+        loaded.predict(counts)
 
 
 def test_a_model_of_no_topics_is_refused(tmp_path, counts):

@@ -3,6 +3,7 @@
 
 import functools
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import topicfold
-from topicfold import LDA, FeatureLDA
+from topicfold import LDA, FeatureLDA, GibbsLDA
 from topicfold.corpus import BlockMatrix
 from topicfold.engine.protocol import add_statistics
 from topicfold.evidence import Features, design, features
@@ -526,3 +527,15 @@ def test_a_prior_that_explains_everything_does_not_undo_itself():
         model.fit(X, features={"source": source})
         assert model.expected_topics({"source": ["blog"]}).max() > 0.9
         assert model.doc_topics_.max(axis=1).min() > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_topic_that_sampling_empties_keeps_a_positive_prior(seed):
+    X = np.repeat([[5, 4, 0, 0], [0, 0, 4, 5]], 20, axis=0)
+    model = GibbsLDA(8, sides=[Features()], random_state=seed, max_iter=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # eight topics are too many here
+        model.fit(X, features={"group": ["a", "b"] * 20})
+    side = model.sides_[0]
+    assert (side.mean_ > 0).all()
+    np.testing.assert_allclose(side.mean_.sum(), 1)

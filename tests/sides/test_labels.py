@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
 
 import topicfold
-from topicfold import LDA, LabeledLDA
+from topicfold import LDA, LabeledLDA, load
 from topicfold.engine import masked
 from topicfold.evidence import Labels
 from topicfold.evidence.labels import read_labels
@@ -67,7 +67,7 @@ def test_labels_as_lists_matrix_and_frame_are_the_same(corpus):
 
 
 @pytest.mark.usefixtures("plain_passes")
-def test_without_a_known_label_it_is_lda(corpus):
+def test_without_a_known_label_it_is_lda(corpus, tmp_path):
     X, *_ = corpus
     plain = LDA(3, learn_priors=False, **FEW).fit(X)
     for labels in ([None] * 250, np.full(250, -1), None):
@@ -77,8 +77,11 @@ def test_without_a_known_label_it_is_lda(corpus):
             model = LabeledLDA(3, **FEW).fit(X, labels=labels)
         np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)
         np.testing.assert_allclose(model.doc_topics_, plain.doc_topics_, atol=1e-9)
-    with pytest.raises(AttributeError, match="without any known label"):
-        model.predict(X)
+    model.save(tmp_path)
+    for one in (model, load(tmp_path)):
+        np.testing.assert_array_equal(one.transform(X), model.transform(X))
+        with pytest.raises(AttributeError, match="without any known label"):
+            one.predict(X)
     with pytest.raises(DataError, match="there is no topic"):
         LabeledLDA(0, **FEW).fit(X, labels=[None] * 250)
 

@@ -60,6 +60,8 @@ MOST_SOLVED = 500
 TOLERANCE, MOST_STEPS = 1e-6, 1000
 # ε, the share of the corpus's mean in what is expected of a document.
 COMMON = 0.05
+# Of the corpus, for any topic: a prior is positive.
+LEAST_SHARE = 1e-9
 # Limits of s.
 STRENGTHS = (0.1, 1e4)
 
@@ -348,6 +350,9 @@ class Features(DeclaredParameters, Side):
         number, gram, cross = sums
         total = gram[:, 0, 0].sum()
         self.mean_ = cross[:, 0].sum(axis=0) / total
+        if self.mean_.min() < LEAST_SHARE:  # a topic may lose its last token
+            self.mean_ = np.maximum(self.mean_, LEAST_SHARE)
+            self.mean_ /= self.mean_.sum()
         scale = number / total  # else a strong prior would be a strong penalty
         gram, cross = scale * gram, scale * cross
 

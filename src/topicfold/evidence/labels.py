@@ -352,7 +352,7 @@ class Labels(DeclaredParameters, Side):
             if type(value) is not int or value < least:
                 raise ValueError(f"{value!r} is not a number of topics")
         size = len(self.classes_) * per_label + background
-        if self.classes_.ndim != 1 or not self.classes_.size or size != sizes["K"]:
+        if self.classes_.ndim != 1 or size != sizes["K"]:
             raise ValueError("classes_ are not those of its topics")
 
 

@@ -554,6 +554,9 @@ class TopicModel(
         doc_lengths_=saved.numbers("D", 0),
         topic_names_=saved.or_none(saved.texts()),
         prevalence_names_=saved.texts(),
+        objective_history_=saved.real_numbers,
+        n_iter_=saved.number(0, 2**53, whole=True),
+        converged_=saved.flag,
         vocabulary=saved.or_none(saved.texts("V")),
     )
 
@@ -694,12 +697,6 @@ class LearnedModel(CallbackSupportMixin, TopicModel):
     n_jobs: Annotated[int | None, Integral]
     callbacks: Annotated[Sequence[Callback] | None, list, tuple]
     verbose: bool
-
-    _saved = saved.forms(
-        objective_history_=saved.real_numbers,
-        n_iter_=saved.number(0, 2**53, whole=True),
-        converged_=saved.flag,
-    )
 
     @one_at_a_time
     @_fit_context(prefer_skip_nested_validation=True)

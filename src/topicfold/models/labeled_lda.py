@@ -27,7 +27,7 @@ from topicfold.evidence.labels import (
     Labels,
     read_labels,
 )
-from topicfold.exceptions import DataError
+from topicfold.exceptions import DataError, MissingAttributeError
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.models.lda import SidedLDA
@@ -278,7 +278,7 @@ class LabeledLDA(SidedLDA):
     def _check_labels(self) -> None:
         check_is_fitted(self, "components_")
         if len(self.classes_) == 0:
-            raise AttributeError(
+            raise MissingAttributeError(
                 "LabeledLDA was fitted without any known label, so it has none "
                 "to predict."
             )

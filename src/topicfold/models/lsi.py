@@ -118,6 +118,7 @@ class LSI(
 
     _unsaved_parameters = ("random_state",)
 
+    _binds_topics = "dimensions that are orthogonal"
     n_components: Annotated[int, whole(1, MAX_TOPICS)]
     weighting: Annotated[str, StrOptions(set(WEIGHTINGS))]
     tol: Annotated[float, Interval(Real, 0, 1, closed="neither")]

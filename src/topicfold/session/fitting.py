@@ -35,7 +35,7 @@ from topicfold.graph.embedding import (
     encode,
 )
 from topicfold.graph.walks import places_of, places_of_new, walks_of
-from topicfold.known import add_counts, add_sides, with_times
+from topicfold.known import add_counts, add_sides, taken_by, with_times
 from topicfold.learn.initial import CLUSTER_BACKGROUND, place_clusters
 from topicfold.models.multimodal import MultimodalLDA
 from topicfold.registry import find_model, make_model, models
@@ -158,7 +158,8 @@ def fit_documents(
     if embeddings is not None:
         check_takes_embeddings(model)
         data["embeddings"] = embeddings
-    given = not data.keys().isdisjoint(("labels", "response"))
+    # y is the labels of a model that learns from labels, the response of others.
+    given = "labels" in data or ("response" in data and "labels" not in taken_by(model))
     y = _classes(model, labels) if from_classes and not given else None
     if y is not None and "graph" in model.get_params(deep=False):
         _join_classes(model, X, y)
