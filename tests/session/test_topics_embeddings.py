@@ -115,6 +115,7 @@ class Wrong:
     ("encoder", "message"),
     [
         ("all-MiniLM-L6-v2", "is a str, which has no encode"),
+        (Wrong, "is the class Wrong. Give an object of it"),
         (Wrong([[1.0, 2.0]]), "Wrong.encode did not give .* 1 embeddings for 60"),
         (Wrong(None), "Wrong.encode did not give a vector per text"),
         (Wrong([["a"]] * 60), "Wrong.encode did not give a vector per text"),
