@@ -315,7 +315,7 @@ UNKNOWN = Corpus(
             lambda: few_labels(PART, ["LDA"], labels=1, options={"PLSA": {}}),
             "not among the models",
         ),
-        (lambda: few_labels("corpus.txt"), "Read it first"),
+        (lambda: few_labels("corpus.txt"), "Read the file first"),
         (lambda: runtime(UNKNOWN, ["FSTM^c"]), "1 of 18 documents"),
     ],
 )

@@ -53,6 +53,17 @@ def map_is_drawn(page):
     until(page, "document.querySelector('canvas')?.scatter?.width > 0")
 
 
+def reload_until(page, condition):
+    """Load the page again until it has what it kept: browsers write that in a while."""
+    for _ in range(20):
+        page.reload()
+        page.wait_for_selector("html.ready")
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(250)
+    raise AssertionError(f"not so after a reload: {condition}")
+
+
 def saved(page, action):
     """Return the text of the file that an action of the page saves."""
     with page.expect_download() as waiting:
@@ -256,9 +267,7 @@ def test_theme_follows_the_system_and_the_switch(open_report, small, file):
     page.locator("#theme").click()
     light = page.evaluate(look)
     assert dark != light
-    page.reload()
-    page.wait_for_selector("html.ready")
-    assert page.evaluate(look) == light
+    reload_until(page, f"{look} === '{light}'")
     page.locator("#theme").click()
     assert page.evaluate(look) == dark
 
@@ -270,9 +279,8 @@ def test_rename_is_shown_everywhere_kept_and_saved(open_report, small, file):
     page.keyboard.press("Enter")
     assert page.locator("#topic-name").inner_text() == "The <b>sky</b>"
     assert "The <b>sky</b>" in page.locator(".topic-list").inner_text()
-    page.reload()
-    page.wait_for_selector("html.ready")
-    assert page.locator("#topic-name").inner_text() == "The <b>sky</b>"
+    name_shown = "document.querySelector('#topic-name').innerText"
+    reload_until(page, f"{name_shown} === 'The <b>sky</b>'")
     name, content = saved(page, page.locator("#save-edits").click)
     assert name == "topicfold-edits.json"
     assert json.loads(content) == {
