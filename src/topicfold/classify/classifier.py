@@ -52,6 +52,7 @@ from topicfold.core import saved
 from topicfold.core.counts import already_warned
 from topicfold.core.labels import check_two_classes, class_numbers, share_right
 from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
@@ -277,7 +278,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         features: Any
         with already_warned(DataWarning):  # inner models see numbers of classes
             if self._few:
-                features, values, found = self._fit_few(X, codes, given, cv)
+                with one_blas_thread():  # as fast, and others do not wait busily
+                    features, values, found = self._fit_few(X, codes, given, cv)
             else:
                 features, found = self._fit_many(X, codes, given, cv, enough)
                 values = self._values(self.classifier_, features)
