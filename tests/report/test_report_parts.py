@@ -50,8 +50,16 @@ def with_times(times):
 
 
 def test_arrays_that_the_page_cannot_read_are_refused():
-    with pytest.raises(TypeError, match="int64"):
-        pack_array(np.arange(-1, 3))
+    with pytest.raises(TypeError, match="complex128"):
+        pack_array(np.ones(2, complex))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [([0, 255], "uint8"), ([0, 1 << 32], "float64"), ([-1, 3], "float64")],
+)
+def test_whole_numbers_are_in_the_smallest_type(numbers, kind):
+    assert pack_array(np.array(numbers))["type"] == kind
 
 
 def test_separators_in_strings_are_replaced(page_data):

@@ -138,10 +138,13 @@ def clean(text: str) -> str:
 def pack_array(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON; the page reads it as a typed array.
 
-    Whole numbers from 0 on are in the smallest type that holds them.
+    Whole numbers from 0 on are in the smallest type that holds them, those that none
+    holds in float64.
     """
-    if array.dtype.kind in "iu" and array.min(initial=0) == 0:
-        array = array.astype(np.min_scalar_type(array.max(initial=0)))
+    if array.dtype.kind in "iu":
+        smallest = np.min_scalar_type(array.max(initial=0))
+        fits = array.min(initial=0) == 0 and smallest.name in _TYPES
+        array = array.astype(smallest if fits else np.float64)
     name = array.dtype.name
     if name not in _TYPES:
         raise TypeError(f"the page cannot read arrays of {name}")
