@@ -27,7 +27,7 @@ CHANGES = {
         (lambda s: setattr(s, "entity_topics_", s.entity_topics_ * 2), "sum to 1"),
         (lambda s: setattr(s, "names_", s.names_[:1]), "names_"),
         (lambda s: setattr(s, "names_", s.names_[[0] * len(s.names_)]), "twice"),
-        (lambda s: setattr(s, "sizes_", ["x"]), "invalid literal"),
+        (lambda s: setattr(s, "sizes_", ["x"]), "whole numbers"),
     ],
     "multimodal": [
         (lambda s: setattr(s, "components_", s.components_[:, :2]), "components_"),

@@ -80,6 +80,7 @@ class Authors(Side):
     _saved = saved.forms(
         entity_topics_=saved.shares("EK"),
         names_=saved.texts("E"),
+        sizes_=saved.maybe(saved.numbers("E", 0, kinds="iu")),
         word_places_=saved.maybe(saved.numbers("EW")),
     )
 
