@@ -575,7 +575,7 @@ def test_a_model_of_classes_has_two(tmp_path, counts, cls, n_classes):
 
 @pytest.mark.parametrize("model", [FSTM(2, max_iter=2), LSI(2)])
 @pytest.mark.parametrize("sides", [[], 3])
-@pytest.mark.parametrize("name", ["sides_", "content_groups_"])
+@pytest.mark.parametrize("name", ["sides_", "content_groups_", "group_names_"])
 def test_sides_of_a_model_that_takes_none_are_refused(
     tmp_path, counts, model, name, sides
 ):

@@ -15,9 +15,9 @@ from sklearn.base import _fit_context
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold.core import saved
 from topicfold.core.counts import as_csr, smooth_idf
 from topicfold.core.parameters import warn_caller
-from topicfold.core.saved import is_text
 from topicfold.core.typing import Array
 from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
@@ -317,6 +317,8 @@ class MultimodalLDA(SidedLDA):
         """Leave out the names of the other matrices."""
         self.group_names_ = self.group_names_[:1]
 
+    _saved = saved.forms(group_names_=saved.texts())
+
     def _check_loaded(self) -> None:
         """Refuse a saved model whose matrices are not those of its sides."""
         super()._check_loaded()
@@ -325,7 +327,7 @@ class MultimodalLDA(SidedLDA):
         sides = getattr(self, "sides_", [])  # one matrix alone has none
         others = [s.name for s in sides if isinstance(s, OtherCounts)]
         names, weight = self.group_names_, self.first_weight_
-        if not is_text(names) or not names or names[1:] != others[: len(names) - 1]:
+        if not len(names) or list(names[1:]) != others[: len(names) - 1]:
             raise ValueError("group_names_ are not those of its sides")
         if not isinstance(weight, float) or not 0 < weight < np.inf:
             raise ValueError(f"first_weight_ is {weight!r}")

@@ -54,7 +54,9 @@ _MOST_PADDING = 16
 # Set by scikit-learn's set_output; private, and yet part of what a user configured.
 _PRIVATE_STATE = ("_sklearn_output_config",)
 # Commands read these of a model of any class, which then says what they are.
-_READ_OF_ANY = ("content_groups_", "doc_topic_prior_", "topic_word_prior_")
+_READ_OF_ANY = (
+    *("content_groups_", "doc_topic_prior_", "group_names_", "topic_word_prior_"),
+)
 _EXTRA = "extra/"
 _NONSENSE = (
     *(ValueError, TypeError, LookupError, AttributeError),
