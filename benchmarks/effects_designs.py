@@ -7,7 +7,7 @@ Corpora with 10, 20 and 50 topics of very unequal size. A group and a number mat
 number along a curve that is another in each group; a third covariate is noise. With
 clusters, all documents of a city have the city's group, and a city shifts its
 documents' topics. Words are equally frequent in the mean, or as Zipf's law says; in
-the last case a fifth of every topic are words that all topics share, such as stop words
+the one case a fifth of every topic are words that all topics share, such as stop words
 that were not left out. What is estimated: the difference of the groups, the same at one
 value of the number, the difference between two values of the number, expected shares
 along it, and the test of the noise as a whole (`Effects.tests`). No default was chosen
@@ -33,13 +33,14 @@ RESULTS = Path(__file__).parent / "results" / "effects_designs.md"
 N_DOCUMENTS, N_TERMS, TOKENS, N_CITIES = 1000, 1000, 100, 50
 EVEN, ZIPF, SHARED = "even", "Zipf", "Zipf, a fifth shared"
 WORDED = "each group's own"  # groups word the topics differently
+SHORT = "Zipf, 2,000 documents of 60"
 N_ZIPF = 3000  # words of Zipf's law
 # Topics, whether in clusters, corpora, and what words are like.
 CASES = (
     *((10, False, 20, EVEN), (10, True, 20, EVEN)),
     *((50, False, 4, EVEN), (50, True, 4, EVEN)),
     *((10, False, 10, ZIPF), (10, False, 10, SHARED), (10, False, 6, WORDED)),
-    *((20, False, 4, ZIPF),),
+    *((20, False, 4, ZIPF), (20, False, 6, SHORT)),
 )
 PLACES = (0.2, 0.5, 0.8)
 N_SLOW = 6  # corpora of the slower ways
@@ -57,6 +58,7 @@ class Truth:
     def __init__(self, seed: int, n_topics: int, clustered: bool, words: str) -> None:
         self.rng = rng = np.random.default_rng(seed)
         self.clustered, self.n_topics = clustered, n_topics
+        self.size, self.tokens = (2000, 60) if words == SHORT else (N_DOCUMENTS, TOKENS)
         if words in (EVEN, WORDED):
             self.topics = rng.dirichlet(np.full(N_TERMS, 0.1), n_topics)
         else:
@@ -95,17 +97,17 @@ class Truth:
     def corpus(self):
         """Draw counts, covariates and mixtures of a corpus."""
         rng = self.rng
-        city = rng.integers(0, N_CITIES, N_DOCUMENTS)
-        own = city if self.clustered else rng.integers(0, 2, N_DOCUMENTS)
-        group, x = (own % 2).astype(float), rng.random(N_DOCUMENTS)
+        city = rng.integers(0, N_CITIES, self.size)
+        own = city if self.clustered else rng.integers(0, 2, self.size)
+        group, x = (own % 2).astype(float), rng.random(self.size)
         theta = self.mixtures(group, x, self.cities(N_CITIES)[city])
         words = np.where(group[:, None] > 0, theta @ self.own[1], theta @ self.own[0])
         words /= words.sum(axis=1, keepdims=True)
-        X = np.array([rng.multinomial(TOKENS, row) for row in words])
+        X = np.array([rng.multinomial(self.tokens, row) for row in words])
         data = {
             "group": np.where(group > 0, "b", "a"),
             "x": x,
-            "noise": rng.standard_normal(N_DOCUMENTS),
+            "noise": rng.standard_normal(self.size),
             "city": city,
         }
         return sparse.csr_matrix(X.astype(np.float32)), data, theta
@@ -244,7 +246,8 @@ def page(rows) -> str:
         "# Effects in other designs: splines, interactions, clusters",
         "",
         f"`python -m benchmarks.effects_designs --write`: {N_DOCUMENTS:,} documents of "
-        f"{TOKENS} tokens, topics of very unequal size, `~ group * s(x) + s(noise)`, "
+        f"{TOKENS} tokens where nothing else is said, topics of very unequal size, "
+        "`~ group * s(x) + s(noise)`, "
         f"with clusters of {N_CITIES} cities. Share of nominal 95 % intervals that "
         "contain the value in the population, of topics that LDA found (a cosine of "
         f"{FOUND} or more); *noise significant* is the test of `s(noise)` as a whole "

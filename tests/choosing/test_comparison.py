@@ -406,6 +406,25 @@ def test_the_suggestion_is_stable_and_a_compromise(
     assert Selection(tuple(records), "LDA").suggested() == expected
 
 
+@pytest.mark.parametrize(
+    ("stability", "stable", "reason"),
+    [
+        ([0.9, 0.8], [5, 10], " by perplexity and coherence"),
+        ([0.9, 0.6], [5], "of those with a stability of 0.68 or more"),
+        ([0.5, 0.6], [], ", the most stable ones; other seeds"),
+        ([np.nan] * 2, [5, 10], " by perplexity and coherence"),
+    ],
+)
+def test_the_reason_of_a_suggestion(stability, stable, reason):
+    nan = float("nan")
+    pairs = zip((5, 10), stability, strict=True)
+    records = [SelectionRecord(k, 90 - k, 0.1, nan, s, nan, 0.1) for k, s in pairs]
+    found = Selection(tuple(records), "LDA")
+    assert found.stable() == stable
+    assert reason in found.reason()
+    assert ("stability" in found.reason()) == (len(stable) == 1)
+
+
 def test_selection_with_labels_goes_by_accuracy(corpus):
     found = select_n_components(
         PLSA(), corpus.counts, [1, 3], corpus.labels, n_restarts=1, test_size=0.3

@@ -274,5 +274,5 @@ def test_phrases_are_seeds_where_they_are_counted():
     assert found == seeds
     counts, words = vectorize(texts, **options)
     model.set_params(seeds={"nets": ["neural network", "neural"]}, vocabulary=words)
-    with pytest.warns(DataWarning, match="phrases=True or --phrases counts phrases"):
+    with pytest.warns(DataWarning, match="phrases=True counts phrases"):
         model.fit(counts)

@@ -14,8 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from topicfold.choosing.evaluation import check_sizes, data_fingerprint, stability_of
-from topicfold.core.counts import check_counts, refuse_other
+from topicfold.choosing.evaluation import (
+    check_sizes,
+    data_fingerprint,
+    read_counts,
+    stability_of,
+)
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
 from topicfold.core.typing import Array
@@ -242,8 +246,7 @@ def fit_many(
     >>> [row["fits"] for row in fits.rows()], fits.best(3).components_.shape
     ([2, 2], (3, 15))
     """
-    refuse_other(getattr(X, "counts", X))
-    counts = check_counts(getattr(X, "counts", X), "X")
+    counts = read_counts(getattr(X, "counts", X))[1]
     sizes = sorted(set(check_sizes(n_components, "n_components")))
     if sizes[-1] > counts.shape[0]:
         raise DataError(

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.choosing.evaluation import check_sizes, ranks, stability_of, topic_scores
+from topicfold.choosing.evaluation import (
+    check_sizes,
+    ranks,
+    read_counts,
+    stability_of,
+    topic_scores,
+)
 from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
-from topicfold.core.counts import check_counts, refuse_other
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
 from topicfold.core.threads import n_threads, run_in_order
@@ -99,8 +104,7 @@ class Selection:
         """
         if not np.isnan(self._column("accuracy")).all():
             return self.best("accuracy")
-        stability = self._column("stability")
-        stable = np.flatnonzero(~(stability < ALIKE))  # all, if there is only one fit
+        stable = self._stable()
         if not len(stable):
             return self.best("stability")
         used = [
@@ -113,6 +117,20 @@ class Selection:
         total = np.sum(used, axis=0)
         best = stable[np.isclose(total, total.min())]
         return self.records[int(best[(len(best) - 1) // 2])].n_components
+
+    def stable(self) -> list[int]:
+        """Return the numbers whose topics other seeds find again; all with one fit."""
+        return [self.records[place].n_components for place in self._stable()]
+
+    def reason(self) -> str:
+        """Return by what a number is suggested, to be put after it."""
+        if not np.isnan(self._column("accuracy")).all():
+            return ", whose shares predict labels best"
+        if not self.stable():
+            return ", the most stable ones; other seeds find only some of them again"
+        some = len(self.stable()) < len(self.records)
+        own = f", of those with a stability of {ALIKE} or more" if some else ""
+        return f" by perplexity and coherence{own}"
 
     def to_markdown(self) -> str:
         """Return the table; columns that are not defined are left out."""
@@ -162,6 +180,9 @@ class Selection:
     def _used(self) -> list[tuple[str, str]]:
         """Return the columns that have values, with their titles."""
         return [(n, t) for n, t, _ in _SCORES if not np.isnan(self._column(n)).all()]
+
+    def _stable(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~(self._column("stability") < ALIKE))
 
     def _column(self, name: str) -> NDArray[np.float64]:
         return np.array([getattr(record, name) for record in self.records])
@@ -221,8 +242,7 @@ def select_n_components(
     >>> found.best("coherence")
     3
     """
-    refuse_other(X)
-    counts = check_counts(X, "X")
+    counts = read_counts(X)[1]
     sizes = sorted(set(check_sizes(candidates, "candidates")))
     n_restarts = check_sizes(n_restarts, "n_restarts")[0]
     train = _training_part(counts.shape[0], test_size, random_state)

@@ -24,7 +24,6 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
 from topicfold.models.base import TopicModel
 from topicfold.models.fstm import FSTM
@@ -138,8 +137,7 @@ def teach(
     options = {"C": 10.0, "max_iter": 200, "tol": 1e-3}
     classifier = LogisticRegression(class_weight="balanced", **options)
     known = np.flatnonzero(codes >= 0)
-    with one_blas_thread():  # threads cost more than so small a problem
-        rule = classifier.fit(features[known].astype(np.float64), codes[known])
+    rule = classifier.fit(features[known].astype(np.float64), codes[known])
     unknown = codes < 0
     if graph is None or not unknown.any():
         return rule
@@ -160,8 +158,7 @@ def teach(
         taught[rows[np.argsort(-sure[rows], kind="stable")[:n_sure]]] = code
     chosen = np.flatnonzero(taught >= 0)
     learned = features[chosen].astype(np.float64)
-    with one_blas_thread():
-        second = LogisticRegression(**options).fit(learned, taught[chosen])
+    second = LogisticRegression(**options).fit(learned, taught[chosen])
     for name in ("coef_", "intercept_"):
         setattr(second, name, (getattr(rule, name) + getattr(second, name)) / 2)
     return second

@@ -61,11 +61,8 @@ def choose_k(
       from topicfold import LDA, select_n_components
       select_n_components(LDA(), corpus.counts, [10, 20, 30, 50]).plot()
     """
-    import numpy as np
-
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
-    from topicfold.choosing.size import ALIKE
     from topicfold.cli.fit import advise_short, make_model
 
     sizes = _numbers(given.topics) if given.topics else None
@@ -101,22 +98,14 @@ def choose_k(
         chosen.plot(given.plot)
         show_fact("Picture", str(given.plot))
     edge = ""
-    if 2 < best == min(sizes) < max(sizes):
+    sure = len(classes) > 1 or chosen.stable()
+    if sure and 2 < best == min(sizes) < max(sizes):
         edge = ". This is the smallest number tried; fewer may be better"
-    elif best == max(sizes) > min(sizes):
+    elif sure and best == max(sizes) > min(sizes):
         edge = ". This is the largest number tried; more may be better: -k "
         edge += f"{best},{2 * best}"
-    by = ", whose shares predict labels best"
-    if len(classes) < 2:
-        by = " by perplexity and coherence"
-        known = [r.stability for r in chosen.records if not np.isnan(r.stability)]
-        if known and max(known) < ALIKE:
-            by = ", the most stable ones; other seeds find only some of them again"
-            edge = ""
-        elif known and min(known) < ALIKE:
-            by += f", of those with a stability of {ALIKE} or more"
     if len(chosen.records) > 1:
-        show_fact("Suggests", f"{best} topics{by}{edge}")
+        show_fact("Suggests", f"{best} topics{chosen.reason()}{edge}")
     else:
         several = ",".join(str(k) for k in sorted({max(best // 2, 2), best, 2 * best}))
         show_fact("Tried", f"only {counted(best, 'topic')}; give several: -k {several}")

@@ -250,6 +250,7 @@ _FLAGS = {
     "Sort the rows of data in the order of the documents": "Name the column of ids "
     "with --id",
     "(topicfold.search.TopicIndex)": "(topicfold search)",
+    "phrases=True": "--phrases",
     "that write_intrusion_sheet wrote": "that topicfold quiz --sheet wrote",
     **{f"{name}='...'": f"--{name}" for name in ("text", "label", "id", "time")},
 }

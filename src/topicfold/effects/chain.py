@@ -51,8 +51,8 @@ TOPIC_PRIORS = (1e-4, 10.0)
 MOST_SHARED = 1e6
 # Cosine from which two topics are one subject (`same_words`). Of subjects in two pieces
 # it was 0.50 to 0.89 on planted corpora; of other topics at most 0.36, on four real
-# corpora 0.42. While there are such pairs, `burn_in` is repeated: K = 20, 250 tokens,
-# eight corpora, slopes of effects of LDA were .968 after 100 sweeps, .989 after 400.
+# corpora 0.42. While there are such pairs, `burn_in` is repeated, up to so many times
+# in all (benchmarks/results/effects_designs.md, mixtures.md).
 SAME_WORDS = 0.45
 MOST_ROUNDS = 4
 # Steps of EM for the mean mixture, and its least share.

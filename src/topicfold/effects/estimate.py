@@ -186,7 +186,7 @@ def _taught(source: Source) -> Iterator[str]:
     if own and (responses or hasattr(source.model, "classes_")):
         yield (
             "The topics were learned from a response or labels of these documents, so "
-            "effects of these are exaggerated; split_sample (Python) avoids this."
+            "effects of these are exaggerated; split_sample avoids this."
         )
 
 

@@ -116,7 +116,7 @@ class Effects:
             As in `rows`.
         """
         found = self.design.covariate(covariate)
-        ends = [self._value(found, value) for value in (first, second)]
+        ends = [self._chosen(found, value) for value in (first, second)]
         chosen = self._difference(found, ends[0], ends[1], at)
         return self._rows([chosen], level, adjust)
 
@@ -363,7 +363,7 @@ class Effects:
                 "other covariates in at=."
             )
         return {
-            name: self._value(self.design.covariate(name), value)
+            name: self._chosen(self.design.covariate(name), value)
             for name, value in (at or {}).items()
         }
 
@@ -387,7 +387,7 @@ class Effects:
         unit = "date" if covariate.kind == "date" else ""
         return Contrast(name, label, rows[0] - rows[1], tuple(map(str, ends)), unit)
 
-    def _value(self, covariate: Covariate, given: Any) -> Any:
+    def _chosen(self, covariate: Covariate, given: Any) -> Any:
         """Return a value as the design has it; warn if it is beyond the documents."""
         value = _value(covariate, given)
         if covariate.kind != "levels":
@@ -408,7 +408,7 @@ class Effects:
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
             chosen = list(values) if not isinstance(values, str) else [values]
-            return [self._value(covariate, value) for value in chosen]
+            return [self._chosen(covariate, value) for value in chosen]
         if covariate.kind == "levels":
             return list(covariate.levels)
         own = self.design.values(covariate.name)

@@ -431,8 +431,8 @@ class StructuralLDA(CorrelatedLDA):
         Parameters
         ----------
         prevalence : data frame, mapping of columns, array or None, default=None
-            Covariates of topic shares, one row per document; the
-            formula names those that are used.
+            Covariates of topic shares, one row per document; the formula names those
+            that are used.
         content : sequence of str or None, default=None
             The group of each document; each group may have its own words for a topic.
         **not_taken

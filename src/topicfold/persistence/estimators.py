@@ -54,9 +54,9 @@ _MOST_PADDING = 16
 # Set by scikit-learn's set_output; private, and yet part of what a user configured.
 _PRIVATE_STATE = ("_sklearn_output_config",)
 # Commands read these of a model of any class, which then says what they are.
-_READ_OF_ANY = (
-    *("content_groups_", "doc_topic_prior_", "group_names_", "topic_word_prior_"),
-)
+_READ_OF_ANY = {
+    *("content_groups_", "doc_topic_prior_", "group_names_", "topic_word_prior_")
+}
 _EXTRA = "extra/"
 _NONSENSE = (
     *(ValueError, TypeError, LookupError, AttributeError),
@@ -572,9 +572,8 @@ def _check_read_of_any(cls: type, state: Mapping[str, Any]) -> None:
     if "sides_" in state and not hasattr(cls, "_fit_with_sides"):
         raise ValueError(f"sides_ are not for {cls.__name__}")
     known = {name for base in cls.__mro__ for name in vars(base).get("_saved", ())}
-    for name in _READ_OF_ANY:
-        if name in state and name not in known:
-            raise ValueError(f"{name} are not for {cls.__name__}")
+    for name in sorted(_READ_OF_ANY & state.keys() - known):
+        raise ValueError(f"{name} are not for {cls.__name__}")
     step = state.get("theta_step_")
     if step is not None and not hasattr(step, "learns"):
         raise ValueError("theta_step_ is not a step")

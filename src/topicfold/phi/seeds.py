@@ -364,7 +364,7 @@ class _Finder:
             ) else difflib.get_close_matches(word, self.place, n=3)  # fmt: skip
             hint = f" (like {', '.join(near)})" if near else ""
             if " " in word and self.words and not any(" " in w for w in self.words):
-                hint = " (phrases=True or --phrases counts phrases)"
+                hint = " (phrases=True counts phrases)"
             told.append(f"{word!r} of {topics[0]!r}{hint}")
         more = f" and {len(self.missing) - 10} more" if len(self.missing) > 10 else ""
         warn_caller(

@@ -491,7 +491,7 @@ class Update:
             yield (
                 "Labels",
                 "no new document has a label; if there is a column of labels, name it "
-                "again (--label, label=)",
+                "again",
             )
         if self.repeated:
             yield (
