@@ -399,13 +399,15 @@ of ten words in the documents / their C_v / CPU seconds of a fit without the enc
 Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
 and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
 FASTopic were only run on snippets, because they took long; their seconds include
-encoding the words. Measured with the rule for everyday words (`POWER`): LDA with
-embeddings on newsgroups, all rows of glosses, terms, descriptions and help_pages,
-simulated texts of 25 words, names of newsgroups. It has no effect on the other corpora
-but bbc and docs, whose rows, like those of LTM, NMF, BERTopic, KeyNMF, SensTopic,
-FASTopic, few labels and many documents, are of an earlier version. Vectors of
-newsgroups in the rows of LDA with embeddings and k-means, and those of the four corpora
-named above, were computed in bfloat16 (cosine .998 or more with those in float32).
+encoding the words. LDA with and without embeddings, on all corpora but descriptions,
+were measured with this version, two corpora at a time on two cores: compare their
+seconds with each other.
+Other rows are of earlier versions. Before the rule for everyday words (`POWER`), which
+has no effect on texts of fewer than 20 words, are those of LTM, NMF, BERTopic, KeyNMF,
+SensTopic, FASTopic, few labels and many documents, but for glosses, terms, descriptions
+and help_pages. Vectors of these four, and in the rows of LDA with embeddings those of
+all corpora but snippets, were computed in bfloat16 (cosine .998 or more with those in
+float32), as were those of newsgroups in the rows of k-means.
 
 Walks were chosen on snippets, tweets, speeches and dblp; the words that neighbours are
 worth (`SHARED_TOKENS`) on held-out words and NMI of snippets, tweets and dblp and on
@@ -415,8 +417,11 @@ lead of words that decides the start (`LEAST_LEAD`) on tweets, bbc, speeches and
 simulated texts of one seed; when to end (`EMBEDDED_TOLS`) on snippets, newsgroups, bbc
 and, beyond this page, subject lines of newsgroups; how little everyday words are shared
 (`POWER`) on newsgroups, and from which length on, on descriptions, terms and simulated
-texts. Docs, glosses and help_pages were not used for any choice. The weight of words
-relative to vectors in the graph of few labels (`TELLING_WORDS`) was chosen on
+texts; which small parts of a token are left out (`LEAST_SHARED`) on newsgroups and bbc,
+and from which length on, on simulated texts; in how many dimensions clusters begin
+(`PLACE_DIMENSIONS`) on newsgroups, bbc, tweets and dblp. Glosses were not used for any
+choice, nor docs and help_pages but to see that the last two do no harm. The weight of
+words relative to vectors in the graph of few labels (`TELLING_WORDS`) was chosen on
 newsgroups, dblp and snippets; bbc and speeches were not used for it.
 
 Tuning (`--tuned`) was run with 5 labels alone, as it took long.
@@ -618,6 +623,8 @@ def main():
                 given = corpus, folder
                 keep(known, lambda given=given: measure_descriptions(*given))
     elif folder is not None:
+        # So that kernels are compiled.
+        fit("LDA + embeddings", load(options.corpora[0], folder), SIZES[0], 0)
         for corpus in options.corpora:
             for method in options.methods or methods():
                 if not suits(method, corpus, folder):

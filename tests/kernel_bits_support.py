@@ -177,9 +177,12 @@ def table_cases(rng, width, dtype):
         yield name, getattr(kernels, name), arguments, None
     arguments = array, prior, width, np.empty(37)
     yield "dirichlet_bound_rows", kernels.dirichlet_bound_rows, arguments, 37
-    for name in ("scale_rows", "exp_digamma_rows"):
-        arguments = array, 0.1, prior, width, np.empty_like(array)
-        yield name, getattr(kernels, name), arguments, 37
+    arguments = array, 0.1, prior, width, np.empty_like(array)
+    yield "exp_digamma_rows", kernels.exp_digamma_rows, arguments, 37
+    yield "scale_rows", kernels.scale_rows, (array.copy(), 0.1, prior, width), 37
+    for keeps_totals in (True, False):
+        arguments = array, width, (0.7, 0.01, keeps_totals), array[::-1].copy()
+        yield "extrapolate_rows", kernels.extrapolate_rows, arguments, 37
 
 
 def graph_cases(rng, width, dtype, n):

@@ -207,7 +207,7 @@ COMMANDS = {
     "search m": "give exactly one of QUERY, --topic, --like and --word",
     "search m zebra": "The vocabulary of the model lacks 'zebra'. Try other words",
     "search m ''": "the query is empty. Give at least one word",
-    "search m --topic 9": "there is no topic 9; give 0 to 1",
+    "search m --topic 9": "there is no topic 9. Give a number, 0 to 1",
     "edit m -o e": "Give --rename, --merge, --drop, --split or --apply",
     "edit m --merge 1 -o e": "Give at least two different topics to merge",
     "edit m --merge 0,7 -o e": "There is no topic 7; topics are 0 to 1",

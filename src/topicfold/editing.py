@@ -20,9 +20,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import as_csr, normalize_rows
-from topicfold.core.numbering import fitted_size, no_topic, renumbered, topic_numbers
+from topicfold.core.numbering import fitted_size, renumbered, topic_numbers
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.topic_data import row_of
 
 LOG_FORMAT, LOG_VERSION = "topicfold-edits", 2
 # Fitted attributes with one entry per topic.
@@ -403,15 +404,7 @@ def check_unbound(model: Any) -> None:
 def _rows(model: Any, topics: Iterable[int]) -> list[int]:
     """Return the rows of topics given by their numbers, in ascending order."""
     numbers = numbers_of(model)
-    row_of = {number: row for row, number in enumerate(numbers)}
-    chosen: set[int] = set()
-    for topic in topics:
-        if isinstance(topic, bool) or not isinstance(topic, int | np.integer):
-            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
-        if topic not in row_of:
-            raise DataError(no_topic(int(topic), numbers))
-        chosen.add(row_of[int(topic)])
-    return sorted(chosen)
+    return sorted({row_of(topic, numbers) for topic in topics})
 
 
 def _sorted(topics: Iterable[int]) -> list[int]:

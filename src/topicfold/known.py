@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:
-    from topicfold.evidence.linear import Kind
+    from topicfold.evidence.response import Kind
 
 # Separator of several names in a cell.
 BETWEEN = ";"
@@ -90,7 +90,7 @@ def _data(keyword: str, value: Any, extra: Mapping[str, list[str]]) -> Any:
     if missing:  # counts have no columns
         raise DataError(
             f"{keyword} names the column {missing[0]!r}, but these documents have no "
-            "columns. Give the values themselves, one per document."
+            "columns. Give a table, or in Python the values themselves."
         )
     if keyword in _TABLES:
         table = Table({name: numbers_in(extra[name]) or extra[name] for name in names})
@@ -179,11 +179,8 @@ def add_sides(model: Any, data: Mapping[str, Any], *, kind: Any = None) -> None:
         raise DataError(
             f"{type(model).__name__} does not learn from {', '.join(others)}. {advice}"
         )
-    if "sides" not in parameters:
-        return
-    own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
-    added = [side for side in sides if side.keyword not in own]
-    model.set_params(sides=[*(model.sides or ()), *added] or None)
+    if "sides" in parameters:
+        _set_sides(model, sides)
 
 
 def add_counts(model: Any, names: Iterable[str]) -> None:
@@ -195,9 +192,15 @@ def add_counts(model: Any, names: Iterable[str]) -> None:
             f"{type(model).__name__} does not learn from several languages. Use the "
             "model lda or multimodal."
         )
-    own = {side.keyword for side in (*model._own_sides(), *(model.sides or ()))}
-    added = [OtherCounts(name) for name in names if name not in own]
-    model.set_params(sides=[*(model.sides or ()), *added] or None)
+    _set_sides(model, [OtherCounts(name) for name in names])
+
+
+def _set_sides(model: Any, sides: Iterable[Any]) -> None:
+    """Give a model sides, those whose data it takes already aside."""
+    given = list(model.sides or ())
+    own = {side.keyword for side in (*model._own_sides(), *given)}
+    given += [side for side in sides if side.keyword not in own]
+    model.set_params(sides=given or None)
 
 
 def _sides(data: Mapping[str, Any], kind: Kind | None) -> Iterator[Any]:

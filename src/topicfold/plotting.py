@@ -7,11 +7,10 @@ notebook shows. ``pip install 'topicfold[plot]'`` installs matplotlib.
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from topicfold.choosing.comparison import load_figure
-from topicfold.core.tables import Table
+from topicfold.core.tables import Table, csv_table
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import write_atomically
 from topicfold.report.content import topic_tree
@@ -350,18 +349,11 @@ def save_figures(data: TopicData, folder: Any) -> list[Path]:
         figure = plot(data, kind)
         for end in ("svg", "pdf"):
             figure.write(place / f"{kind}.{end}")
-        _write_table(place / f"{kind}.csv", figure.data)
+        content = csv_table(figure.data).encode()
+        table = place / f"{kind}.csv"
+        write_atomically(table, partial(Path.write_bytes, data=content))
         written += [place / f"{kind}.{end}" for end in ("svg", "pdf", "csv")]
     return written
-
-
-def _write_table(file: Path, table: Table) -> None:
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    content = stream.getvalue().encode()
-    write_atomically(file, lambda to: to.write_bytes(content))
 
 
 class Page:

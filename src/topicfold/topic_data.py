@@ -9,7 +9,7 @@ after it is made, and is saved without pickle.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicfold.core.counts import best_places, simplex_problems
-from topicfold.core.numbering import no_topic, topic_numbers
+from topicfold.core.numbering import topic_numbers
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import html_table
 from topicfold.exceptions import DataError, ModelFileError
@@ -252,12 +252,7 @@ class TopicData:
         Terms are ranked with a relevance of 0.6 (see `top_terms`), so that words
         common to all topics are not in every name.
         """
-        if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
-            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
-        if not 0 <= topic < self.n_topics:
-            raise DataError(
-                f"There is no topic {topic}; topics are 0 to {self.n_topics - 1}."
-            )
+        topic = row_of(topic, range(self.n_topics))
         if self.topic_names is not None and self.topic_names[topic]:
             return self.topic_names[topic]
         return ", ".join(self._marking_terms[topic])
@@ -273,11 +268,7 @@ class TopicData:
 
     def row(self, topic: int) -> int:
         """Return the row of `topics` that has a number."""
-        if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
-            raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
-        if topic not in self.numbers:
-            raise DataError(no_topic(int(topic), self.numbers))
-        return self.numbers.index(topic)
+        return row_of(topic, self.numbers)
 
     @cached_property
     def _marking_terms(self) -> tuple[tuple[str, ...], ...]:
@@ -625,3 +616,20 @@ def _unpack(bundle: Bundle) -> dict[str, Any]:
         pairs = zip(content["labels"], known, strict=True)
         content["labels"] = [label if is_known else None for label, is_known in pairs]
     return content
+
+
+def row_of(topic: Any, numbers: Sequence[int]) -> int:
+    """Return the row of the topic with a number; of none an error says why."""
+    if not isinstance(topic, int | np.integer) or isinstance(topic, bool):
+        raise DataError(f"A topic is a whole number. Got {topic!r} instead.")
+    if topic in numbers:
+        return numbers.index(topic)
+    if 0 <= topic < numbers[-1]:
+        raise DataError(
+            f"Topic {topic} no longer exists: it was merged into another one, or "
+            "dropped."
+        )
+    last = f"; the last topic is {numbers[-1]}"
+    if len(numbers) == numbers[-1] + 1:
+        last = f"; topics are 0 to {numbers[-1]}"
+    raise DataError(f"There is no topic {topic}{last}.")

@@ -24,6 +24,7 @@ from topicfold.exceptions import DataError, ModelFileError
 from topicfold.graph import NeighborIndex
 from topicfold.graph.build import check_graph
 from topicfold.metrics import npmi_coherence, residual_dispersion
+from topicfold.parts import Context
 from topicfold.phi import OtherCounts
 from topicfold.search import TopicIndex
 
@@ -235,8 +236,10 @@ def test_narrow_counts_of_a_query_and_of_other_columns_add_up():
     same = TopicIndex(model, vocabulary=words, lexical="bm25").add(dense)
     query = {"query": "apple", "mix": 1.0}
     assert_array_equal(by_words.query(**query).scores, same.query(**query).scores)
-    other = OtherCounts("other")
-    assert_array_equal(other._matrix(X).toarray(), dense)
+    context = Context(
+        n_documents=len(dense), n_topics=2, n_terms=3, lengths=dense.sum(1)
+    )
+    assert_array_equal(OtherCounts("other").check(X, context).toarray(), dense)
 
 
 @pytest.mark.parametrize("format", ["coo", "csr"])

@@ -14,6 +14,7 @@ from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, rename_topics
 from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
+from topicfold.effects.draws import Source
 from topicfold.exceptions import DataError, DataWarning
 
 
@@ -338,6 +339,34 @@ def test_other_draws(found, method):
     assert effects.notes[0] != joint.notes[0]
 
 
+def test_a_split_names_topics_that_the_documents_do_not_determine(found):
+    steps, noise = [], np.random.default_rng(0).poisson(0.2, (240, 60))
+    noise[:, 0] += 1  # no document is empty
+    options = {"data": found["data"], "n_draws": 5}
+    model = LDA(n_components=9, random_state=0)
+    lost = split_sample(model, "~ x", X=noise, **options)
+    assert len(lost.changed) > 4
+    assert "do not rely on this" in lost.sentences()[min(lost.changed)]
+    assert any("other words in the draws" in note for note in lost.notes)
+    model = LDA(n_components=3, random_state=0)
+    options["on_progress"] = lambda *step: steps.append(step)
+    sure = split_sample(model, "~ x", X=found["X"], **options)
+    assert not sure.changed
+    assert steps[-1][0] == steps[-1][1] > 100
+
+
+@pytest.mark.parametrize("method", ["joint", "bootstrap", "posterior"])
+def test_progress_is_reported_to_the_end(found, method):
+    steps = []
+    reported = effects_of(
+        found, method=method, on_progress=lambda *step: steps.append(step)
+    )
+    assert [done for done, _ in steps] == list(range(1, len(steps) + 1))
+    assert steps[-1][0] == steps[-1][1]
+    assert len(steps) > 100 if method == "joint" else len(steps) == 5
+    assert reported.rows() == effects_of(found, method=method).rows()
+
+
 def test_the_posterior_needs_no_counts(found):
     own = estimate_effect(found["lda"], "~ x", found["data"], method="posterior")
     assert {"low", "high"} <= set(own.rows()[0])
@@ -459,6 +488,24 @@ def test_topics_that_move_are_named(found):
     assert {"0", "1"} <= {topic for topic, _ in now}
     largest = found["topics"].max(axis=0)
     assert all(largest[int(word)] > 0.02 for _, word in now)
+    assert known.changed == {int(topic) for topic, _ in now}
+    warned = ["do not rely on this" in line for line in known.sentences()]
+    assert warned == [place in known.changed for place in range(3)]
+    assert "0, 1" in known.side_table().note
+    sure = estimate_effect(wrong, "~ x", found["data"], X=found["X"], method="fixed")
+    assert not sure.changed
+    assert "determine" not in sure.side_table().note
+
+
+def test_a_sum_of_pieces_that_change_places_is_the_same():
+    rows = np.array([[0.5, 0.0], [0.3, 0.0], [0.0, 0.6], [0.0, 0.9]])
+    source = Source(ends=(rows, rows[:, ::-1]))
+    single_and_sum = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    np.testing.assert_allclose(source.kept(single_and_sum), [0, 0, 1], atol=1e-12)
+    nothing = np.array([[1.0], [-1.0]])  # two topics with the same words
+    same = Source(ends=(rows[:, [0, 0]], rows))
+    np.testing.assert_array_equal(same.kept(nothing), [0.0])
+    np.testing.assert_array_equal(Source().kept(single_and_sum), np.ones(3))
 
 
 def test_topics_in_two_pieces_are_named(found, monkeypatch):

@@ -176,7 +176,7 @@ def test_the_second_name_is_forgotten_with_the_file(store, tmp_path):
     first = written(store, 1, 1.0)
     first[0].link_to(tmp_path / "kept.npy")
     del first
-    assert store._spares._linked == set()
+    assert store.linked == set()
 
 
 def test_a_folder_goes_with_its_store(tmp_path):

@@ -176,7 +176,7 @@ def test_sum_has_the_order_of_the_tree(n):
     while len(values) > 1:
         groups = [values[i : i + FAN_IN] for i in range(0, len(values), FAN_IN)]
         values = [functools.reduce(operator.add, group) for group in groups]
-    assert sum_in_order((number,) for number in numbers) == (values[0],)
+    assert sum_in_order(((number,) for number in numbers), n) == (values[0],)
 
 
 @pytest.mark.slow

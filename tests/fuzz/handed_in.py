@@ -148,8 +148,7 @@ def use_sides(kind: str) -> Any:
                 continue
             own = SideOptions(**{name: getattr(options, name) for name in names})
             model = topicfold.LDA(2, **FEW)
-            words, known = data.vocabulary, own.data(data)
-            fit_documents(model, data.counts, words=words, known=known)
+            fit_documents(model, data, known=own.data(data))
             _check(model.components_, model.doc_topics_)
 
     return use

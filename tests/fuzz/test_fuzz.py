@@ -71,7 +71,8 @@ def test_a_round_goes_on_where_its_record_ends(tmp_path):
     fuzz(*options, "--count", "10")
     found = page.read_text("utf-8")
     assert "**1,010 files, 3 findings.**" in found
-    assert f"{other}\n{row[0].replace('50', '10')}" in found
+    own = row[0].replace("| 50 |", "| 10 |")  # a checksum may have a 50, too
+    assert f"{other}\n{own}" in found
     assert "What became of the 10 files" in found
 
 

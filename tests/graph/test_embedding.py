@@ -188,3 +188,15 @@ def test_neighbours_of_both_kinds(rows, length):
     np.testing.assert_allclose(joined, np.maximum(expected, expected.T), atol=1e-5)
     with pytest.raises(DataError, match=r'of="both"\) needs embeddings'):
         NeighborGraph(of="both").build(X)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_the_largest_of_a_row_are_found_of_equal_ones_the_first(n):
+    rng = np.random.default_rng(n)
+    for values in (rng.random((9, 40)), rng.integers(0, 4, (9, 40))):
+        values = np.vstack([values, np.sort(values[0]), np.zeros(40)])
+        found, largest = embedding._largest(values.astype(np.float32), n)
+        expected = np.argsort(-values, axis=1, kind="stable")[:, :n]
+        np.testing.assert_array_equal(np.sort(found), np.sort(expected))
+        np.testing.assert_allclose(largest, np.take_along_axis(values, found, 1))
+    assert embedding._largest(np.zeros((2, 0), np.float32), 3)[0].shape == (2, 0)

@@ -79,7 +79,7 @@ def test_neighbors_are_the_reference_s_on_small_counts(data, similarity):
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_tiles_and_levels_change_no_bit(similarity, monkeypatch):
     counts = sp.csr_array(zipf_counts(200, 150, length=40))
-    weighting = Weighting.fit(counts, similarity)
+    weighting = Weighting(counts, similarity)
     rows, documents = weighting.queries(counts), weighting.documents(counts)
     whole = inverted_lists.InvertedLists(documents, weighting.take_min)
     expected = whole.search(rows, 5, True, 1)
@@ -105,7 +105,7 @@ def test_weights_are_scikit_learn_s():
     counts = sp.csr_array(zipf_counts(50, 80))
     for similarity, norm in (("cosine", "l2"), ("intersection", "l1")):
         fitted = TfidfTransformer(norm=norm).fit(counts)
-        weighting = Weighting.fit(counts, similarity)
+        weighting = Weighting(counts, similarity)
         np.testing.assert_allclose(weighting.idf, fitted.idf_)
         np.testing.assert_allclose(
             weighting.documents(counts).toarray(), fitted.transform(counts).toarray()

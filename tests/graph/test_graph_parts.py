@@ -122,7 +122,7 @@ def test_work_ahead_is_that_of_the_next_level_with_a_term():
 @pytest.mark.parametrize("similarity", ["cosine", "intersection", "kl"])
 def test_given_candidates_are_scored_as_the_search_does(similarity):
     counts = sp.csr_array(counts_of(40))
-    weighting = Weighting.fit(counts, similarity)
+    weighting = Weighting(counts, similarity)
     lists = InvertedLists(weighting.documents(counts), weighting.take_min)
     rows = weighting.queries(counts)
     everyone = np.tile(np.arange(40), (40, 1))
@@ -154,7 +154,7 @@ def test_terms_are_searched_from_rare_to_frequent_and_unknown_ones_left_out():
 
 def test_divergences_of_scores_are_those_of_the_equation():
     counts = counts_of(10, 8) + np.eye(10, 8)
-    weighting = Weighting.fit(sp.csr_array(counts), "kl")
+    weighting = Weighting(sp.csr_array(counts), "kl")
     assert weighting.idf is None
     assert not weighting.symmetric
     rows = weighting.queries(sp.csr_array(counts))
@@ -165,7 +165,7 @@ def test_divergences_of_scores_are_those_of_the_equation():
     found = weighting.similarities(rows, scores)
     np.testing.assert_allclose(found, np.exp(-np.maximum(kl, 0)), atol=1e-12)
     assert weighting.similarities(rows, np.zeros((10, 1))).max() == 0
-    cosine = Weighting.fit(sp.csr_array(counts), "cosine")
+    cosine = Weighting(sp.csr_array(counts), "cosine")
     assert cosine.similarities(rows, scores) is scores
     assert cosine.symmetric
     assert not cosine.take_min
@@ -229,7 +229,7 @@ def test_label_edges_are_counted_once():
 @pytest.mark.parametrize("tile", [kernels.TILE, 16])
 def test_approximate_neighbours_have_the_largest_sums_of_rare_words(similarity, tile):
     """The search, straight from what it says: of each tile the best by rare words."""
-    weighting = Weighting.fit(sp.csr_array(counts_of()), similarity)
+    weighting = Weighting(sp.csr_array(counts_of()), similarity)
     rows = weighting.documents(sp.csr_array(counts_of()))
     dense = rows.toarray()
     lists = InvertedLists(rows, weighting.take_min, tile=tile)

@@ -8,6 +8,7 @@ from sklearn.preprocessing import normalize
 
 from topicfold.graph import CountSharing, EmbeddingIndex, walks
 from topicfold.graph.embedding import check_embeddings
+from topicfold.graph.sharing import agreement
 from topicfold.graph.walks import edge_weights, places_of, places_of_new, walks_of
 
 
@@ -119,6 +120,14 @@ def test_longer_texts_share_words_by_what_neighbours_say_about_them(rows):
     sums = sums * weights
     left = sums.sum(axis=1, keepdims=True)
     sums *= total / np.where(left > 0, left, 1)
+    # Small parts of a token are left out, unless a text has the word.
+    least = 0.1 * (dense.sum() / 700 / 40 - 1)
+    small = (0.5 * sums / 6 < least) & (dense == 0)
+    assert (small & (sums > 0)).any()
+    assert ((0.5 * sums / 6 < least) & (sums > 0) & ~small).any()
+    sums[small] = 0
+    left = sums.sum(axis=1, keepdims=True)
+    sums *= total / np.where(left > 0, left, 1)
     np.testing.assert_allclose(shared.toarray(), dense + 0.5 * sums / 6, rtol=1e-4)
 
 
@@ -137,6 +146,26 @@ def test_topics_of_longer_texts_do_not_fill_with_everyday_words():
     assert sharing.weight_ == pytest.approx(0.35)
     added = np.asarray(shared.sum(axis=0)).ravel() - X.sum(axis=0)
     assert added[:30].sum() < 0.001 * added.sum()
+
+
+@pytest.mark.parametrize(("length", "least"), [(30, 0.0), (60, 0.05), (120, 0.1)])
+def test_longer_texts_get_no_small_parts_of_a_token(rows, length, least):
+    rng = np.random.default_rng(4)
+    topics = rng.dirichlet(np.full(400, 0.05), 9)
+    kinds = np.argmax(rows @ rows[:9].T, axis=1)
+    X = np.array([rng.multinomial(length, topics[kind]) for kind in kinds])
+    sharing = CountSharing(weight=0.3)
+    shared = sharing.fit_shared(X, rows).toarray()
+    assert (shared >= X).all()
+    added = shared[(X == 0) & (shared > 0)]
+    smallest = 0.3 * 2 / 15  # before everyday words are weighted
+    assert added.min() > least
+    assert added.min() < max(2 * least, smallest)
+    # As many are shared as if none were left out: words of two neighbours or more.
+    near, _ = EmbeddingIndex(sharing.places).query(None, 15)
+    sums = np.where((X[near] > 0).sum(axis=1) >= 2, X[near].sum(axis=1), 0)
+    expected = X.sum() + 0.3 / 15 * sums.sum()
+    assert shared.sum() == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_weight_follows_the_length_of_the_texts():
@@ -158,6 +187,22 @@ def test_vectors_that_words_do_not_follow_count_little(rows):
     assert sharing.weight_ < 0.3
     assert not sharing.agrees
     assert CountSharing(weight=2.0).fit_shared(X, rows).sum() > 2 * X.sum()
+
+
+def test_longer_texts_that_do_not_follow_the_vectors_keep_their_counts(rows):
+    rng = np.random.default_rng(3)
+    X = rng.poisson(2.0, (700, 30))
+    sharing = CountSharing()
+    shared = sharing.fit_shared(X, rows)
+    np.testing.assert_array_equal(shared.toarray(), X)
+    assert sharing.weight_ == 0
+    assert not sharing.agrees
+    near, _ = EmbeddingIndex(rows).query(None, 15)
+    assert sharing.agreement_ == agreement(sparse.csr_matrix(X), near)
+    np.testing.assert_array_equal(sharing.shared(X[:9], rows[:9]).toarray(), X[:9])
+    forced = CountSharing(weight=0.3)
+    assert forced.fit_shared(X, rows).sum() > 1.2 * X.sum()
+    assert forced.walks_.shape[1] > 1
 
 
 def test_blocks_and_threads_change_nothing(rows, monkeypatch):

@@ -147,7 +147,7 @@ def test_ctrl_c_aborts_a_choice_of_weights(planted, monkeypatch):
     model = SupervisedLDA(2, random_state=0)
     model.sides_, model.weight_scores_ = [], []
     with pytest.raises(KeyboardInterrupt):
-        choose_weight(model, X, {}, (0.1, 1.0), "losses")
+        choose_weight(model, X, {}, (0.1, 1.0))
     assert fits == []
 
 

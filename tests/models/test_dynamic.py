@@ -13,8 +13,7 @@ from topicfold.evidence.times import checked_times
 from topicfold.exceptions import DataError, DataWarning, ModelFileError
 from topicfold.parts import Context
 from topicfold.phi import Seeds
-from topicfold.phi.slices import GroupedPhi
-from topicfold.phi.time_slices import TimeSlices
+from topicfold.phi.slices import GroupedPhi, TimeSlices
 
 
 def drifting(n_documents=360, n_slices=6, seed=0):

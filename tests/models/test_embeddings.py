@@ -30,7 +30,7 @@ from topicfold import (
 from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.graph import CountSharing
 from topicfold.graph.embedding import EmbeddingIndex
-from topicfold.learn.initial import initial_topics
+from topicfold.learn.initial import initial_topics, place_clusters
 from topicfold.metrics import clustering_nmi
 from topicfold.models.lda import EMBEDDED_TOLS
 
@@ -106,6 +106,22 @@ def test_lda_sees_the_shared_counts(texts):
         expected.transform(sharing.shared(X[400:], E[400:])),
         rtol=1e-9,
     )
+
+
+def test_clusters_of_many_dimensions_are_those_of_the_places():
+    """Nine groups in 300 dimensions, of which a few tell them apart; any threads."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 9, 600)
+    rows = rng.standard_normal((9, 300))[kinds] + rng.standard_normal((600, 300))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    found = place_clusters(rows, 9, np.random.RandomState(0))
+    assert clustering_nmi(kinds, found) == pytest.approx(1.0)
+    X = sparse.csr_matrix(rng.poisson(1.0, (600, 50)).astype(np.float32))
+    starts = [
+        initial_topics(X, 9, "clusters", np.random.RandomState(1), n_jobs, places=rows)
+        for n_jobs in (1, 3)
+    ]
+    np.testing.assert_array_equal(*starts)
 
 
 def test_words_of_short_texts_are_those_of_the_texts(texts):

@@ -415,9 +415,9 @@ def test_choice_follows_the_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 1}, "cv=1"),
-        ({"abstain": 1.0}, "not a probability"),
-        ({"abstain": -0.1}, "not a probability"),
+        ({"cv": 1}, "'cv' parameter"),
+        ({"abstain": 1.0}, "'abstain' parameter"),
+        ({"abstain": -0.1}, "'abstain' parameter"),
         ({"class_shares": "even"}, "give a share per class, such as"),
         ({"class_shares": [0.5, 0.5]}, "give a share per class, such as"),
         ({"class_shares": {0: 1, 1: 1, 2: 1}}, "only one has 3. Give a share"),
@@ -427,7 +427,7 @@ def test_choice_follows_the_labels():
 )
 def test_bad_options(corpus, options, message):
     X, _, given = corpus
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ValueError, match=message):
         TopicClassifier(**options).fit(X, given)
 
 
@@ -481,7 +481,7 @@ def test_words_of_low_rank_are_no_news(recwarn):
 
 def test_abstain_is_a_number(corpus):
     X, _, given = corpus
-    with pytest.raises(DataError, match="abstain='much' is not a probability"):
+    with pytest.raises(ValueError, match="'abstain' parameter of TopicClassifier"):
         TopicClassifier(abstain="much").fit(X, given)
 
 

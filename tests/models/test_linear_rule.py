@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A saved classifier decides as the one that was trained."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,8 @@ from sklearn.svm import LinearSVC
 
 import topicfold
 from topicfold import PLSA, TopicClassifier
-from topicfold.classify.explaining import explanation
+from topicfold.classify.explaining import explained
+from topicfold.classify.few_labels import Recipe, WordRule
 from topicfold.classify.linear_rule import LinearRule
 from topicfold.exceptions import ModelFileError
 
@@ -73,19 +76,33 @@ def test_an_explanation_by_hand():
     """Words have what topics give them and what they add past the topics."""
     X = sparse.csr_matrix([[2.0, 0.0, 1.0, 5.0]])
     theta, parts = np.array([0.6, 0.3, 0.1]), np.array([0.5, -0.2, 1.5])
-    shares = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.2, 0.3, 0.5]])
-    said = explanation(
-        "a", 0.1, 0.7, X, theta, parts, shares, np.array([0.4, 0.3, 0.0]), None, 2
+    rule = LinearRule()
+    rule.coef_, rule.intercept_ = (parts / np.sqrt(theta))[None], np.array([0.1])
+    rule.classes_ = np.array(["z", "a"])
+    topics = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 0.4, 0.6]])
+    weights, past = np.array([np.zeros(4), np.ones(4)]), X.copy()
+    past.data[:] = 0.4, 0.3, 0.0
+    classifier = SimpleNamespace(
+        model_=SimpleNamespace(components_=topics),
+        classifier_=rule,
+        classes_=rule.classes_,
+        lsi_=None,
+        _recipe=Recipe("topics", 1.0, 0.0),
+        _words=lambda X: past,
+        _word_rule=lambda: WordRule(weights, np.array([0.0, 0.05])),
     )
-    assert (said.label, said.intercept, said.direct) == ("a", 0.1, 0.7)
-    assert said.decision == pytest.approx(0.5 - 0.2 + 1.5 + 0.7 + 0.1)
+    said = explained(classifier, X, np.sqrt(theta), theta, "a", 2)
+    assert (said.label, said.intercept) == ("a", pytest.approx(0.15))
+    assert said.direct == pytest.approx(0.7)
+    assert said.decision == pytest.approx(0.5 - 0.2 + 1.5 + 0.7 + 0.15)
     assert [topic.topic for topic in said.topics] == [2, 0]
-    assert [topic.contribution for topic in said.topics] == [1.5, 0.5]
+    assert [topic.contribution for topic in said.topics] == pytest.approx([1.5, 0.5])
     assert [word.word for word in said.topics[0].words] == ["w3", "w2"]
-    assert [word.word for word in said.words] == ["w2", "w0"]
+    assert [word.word for word in said.words] == ["w3", "w0"]
     values = [word.contribution for word in said.words]
-    assert values == pytest.approx([0.25 + 0.45 + 0.3, 0.25 + 0.3 + 0.4])
-    assert [word.count for word in said.words] == [1.0, 2.0]
+    # A topic's contribution is split by the words of it, one of w2 and five of w3.
+    assert values == pytest.approx([1.5 * 5 / 6, 0.5 + 0.4])
+    assert [word.count for word in said.words] == [5.0, 2.0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

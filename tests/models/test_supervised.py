@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import topicfold
 from topicfold import LDA, SupervisedLDA
 from topicfold.evidence import Response
-from topicfold.evidence.response_words import Hidden, choose
+from topicfold.evidence.response import Hidden, choose
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.models.supervised import (
     START_PASSES,

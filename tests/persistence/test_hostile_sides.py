@@ -164,7 +164,7 @@ def test_a_step_with_a_table_for_a_number_is_refused(tmp_path):
     model = fitted("structural")
     model.phi_step_.strength = np.ones((2, 3))
     save_estimator(model, tmp_path)
-    with pytest.raises(ModelFileError, match="not a number of tokens"):
+    with pytest.raises(ModelFileError, match="'strength' parameter"):
         load_estimator(tmp_path)
 
 

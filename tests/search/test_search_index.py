@@ -269,7 +269,7 @@ def test_a_file_does_not_choose_the_function_that_cuts(tmp_path):
         ({"word": "the"}, "'the' is a stop word"),
         ({"query": "the of"}, "'the', 'of' are stop words, which the model leaves out"),
         ({"query": "the zzzqqq"}, "lacks 'zzzqqq'. Try other words"),
-        ({"topic": 2}, "no topic 2; give 0 to 1"),
+        ({"topic": 2}, "no topic 2. Give a number, 0 to 1"),
         ({"topic": -1}, "no topic -1"),
         ({"document": "d9"}, "no document 'd9'"),
         ({"document": 8}, "rows are 0 to 7"),

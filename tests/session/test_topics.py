@@ -96,7 +96,7 @@ def test_pairs_of_gensim():
         ("a whole text", "Texts are given as a list"),
         ("a whole text\n" * 99, "Texts are given as a list"),
         ("word " * 999, "Texts are given as a list"),
-        (np.eye(3), r"4 topics are more than the 3 documents.*Topics\(2\)"),
+        (np.eye(3), r"4 topics are more than the 3 documents.*n_topics=2"),
     ],
 )
 def test_what_is_no_text_says_what_to_give(X, message):

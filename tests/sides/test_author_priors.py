@@ -12,7 +12,7 @@ from topicfold.exceptions import DataError, DataWarning, EmptyDocumentWarning
 from topicfold.parts import Context
 from topicfold.parts.sides import learn_from
 from topicfold.theta import AuthorPriors
-from topicfold.theta.author_priors import EVEN_SHARE, FOLDS, STRENGTHS
+from topicfold.theta.authors import EVEN_SHARE, FOLDS, STRENGTHS
 
 FEW = {"max_iter": 12, "tol": 0.0, "random_state": 0}
 

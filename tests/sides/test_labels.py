@@ -272,8 +272,6 @@ def test_probabilities_of_several_labels_are_a_logistic_curve():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_background": -1}, "-1 is not a number of topics"),
-        ({"topics_per_label": 0}, "0 is not a number of topics"),
         ({"topic_names_": ["n0", "n1", "one"]}, "topic_names_"),
         ({"topic_names_": ["n0", "n1", "one", "two", "three"]}, "topic_names_"),
         ({"n_background": 0}, "classes_"),

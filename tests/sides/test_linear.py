@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from topicfold.evidence.linear import (
+from topicfold.evidence.response import (
     class_information,
     climb,
     curvatures,

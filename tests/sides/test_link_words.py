@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 import topicfold
 from topicfold import RelationalLDA
 from topicfold.core.counts import smooth_idf
-from topicfold.evidence.link_words import around, graph_of
+from topicfold.evidence.links import around, graph_of
 from topicfold.evidence.words import word_weights
 
 FEW = {"weight": 3.0, "random_state": 0, "max_iter": 20, "tol": 0}
@@ -135,7 +135,7 @@ def test_likes_leave_out_the_document_itself(corpus):
 def test_a_regression_of_some_of_the_documents(corpus, monkeypatch):
     X, links, _ = corpus
     whole = RelationalLDA(2, **FEW).fit(X, links=links)
-    monkeypatch.setattr("topicfold.evidence.link_words.MOST_ENDS", 80)
+    monkeypatch.setattr("topicfold.evidence.links.MOST_ENDS", 80)
     some = RelationalLDA(2, **FEW).fit(X, links=links)
     assert (some.word_coef_ != whole.word_coef_).any()
     pairs = np.array([[d, e] for d in range(120) for e in range(d)])

@@ -288,7 +288,7 @@ def test_a_held_out_link_among_equals_is_in_the_middle():
     same = np.full((20, 3), 1 / 3)
     side.fit_prediction(same, same, data, context)
     assert len(data.held_out)
-    np.testing.assert_array_equal(side.held_out_ranks_, 0.5)
+    np.testing.assert_array_equal(side.held_out_losses_, 0.5)
     assert side.held_out_score_ == 0.5
 
 

@@ -8,8 +8,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from topicfold import LDA, SupervisedLDA
 from topicfold.evidence import Response
-from topicfold.evidence.linear import log_likelihoods
-from topicfold.evidence.response import assignments_of
+from topicfold.evidence.response import assignments_of, log_likelihoods
 from topicfold.exceptions import DataError
 from topicfold.parts import Context
 from topicfold.parts.sides import learn_from

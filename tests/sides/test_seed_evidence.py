@@ -9,7 +9,9 @@ from scipy.special import softmax
 import topicfold
 from topicfold import SeededLDA
 from topicfold.core.counts import document_frequencies
-from topicfold.evidence.seed_evidence import (
+from topicfold.exceptions import DataWarning
+from topicfold.parts import Context
+from topicfold.phi.seeds import (
     LEAST,
     LEAST_UNSEEDED,
     SMOOTHING,
@@ -17,8 +19,6 @@ from topicfold.evidence.seed_evidence import (
     SeedEvidence,
     self_trained,
 )
-from topicfold.exceptions import DataWarning
-from topicfold.parts import Context
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def corpus():
 
 def test_naive_bayes_by_the_equations(corpus, monkeypatch):
     X, _, seeds = corpus
-    monkeypatch.setattr("topicfold.evidence.seed_evidence.ROUNDS", 2)
-    monkeypatch.setattr("topicfold.evidence.seed_evidence.ROWS", 150)
+    monkeypatch.setattr("topicfold.phi.seeds.ROUNDS", 2)
+    monkeypatch.setattr("topicfold.phi.seeds.ROWS", 150)
     counts = X.toarray()
     frequencies = document_frequencies(X)
     np.testing.assert_array_equal(frequencies, (counts > 0).sum(axis=0))

@@ -16,7 +16,6 @@ from topicfold import (
     SupervisedLDA,
 )
 from topicfold.corpus import Corpus
-from topicfold.parts.tables import side_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::topicfold.exceptions.UnsettledWarning")
 X = np.array([[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 3, 5], [3, 0, 3, 4]] * 5)
@@ -96,5 +95,8 @@ def test_languages_are_words_and_the_first_is_named():
 
 
 def test_tables_about_other_topics_are_left_out():
-    side = SimpleNamespace(keyword="response", coef_=np.ones(3))
-    assert side_tables([side, object()], ["a"], 2) == []
+    model = SeededLDA(2, seeds={"one": [0]}, **OPTIONS).fit(X)
+    model.sides_ = [SimpleNamespace(keyword="response", coef_=np.ones(3)), object()]
+    assert model.topic_data().sides == ()
+    model.sides_[0].coef_ = np.ones(2)
+    assert [table.name for table in model.topic_data().sides] == ["response"]

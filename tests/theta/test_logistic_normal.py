@@ -13,7 +13,7 @@ from topicfold.learn import Resume
 from topicfold.persistence import read_bundle, write_bundle
 from topicfold.phi import DirichletPhi
 from topicfold.theta import LogisticNormalTheta
-from topicfold.theta import logistic_normal_kernels as kernels
+from topicfold.theta import logistic_normal as kernels
 
 
 def drawn(n_topics, n_documents=40, n_terms=50, seed=0):

@@ -90,7 +90,9 @@ def clustering(
             f"{', '.join(supervised)} learns from labels, which clustering must not "
             "see. Leave it out."
         )
-    sizes = check_sizes(n_clusters, "n_clusters", least=2)
+    sizes = check_sizes(n_clusters, "n_clusters")
+    if min(sizes) < 2:
+        raise DataError(f"n_clusters={n_clusters!r} must be 2 or more.")
     order = np.argsort(-class_counts(task), kind="stable")
     classes = np.sort(order[:n_classes])
     if max(sizes) > len(classes):

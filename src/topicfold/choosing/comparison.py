@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,13 @@ from topicfold.choosing.size import suggest_size
 from topicfold.core.counts import words_if_short
 from topicfold.core.lazy import optional
 from topicfold.core.tables import html_table, markdown_table
+from topicfold.engine.protocol import rows_of
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_embeddings
 from topicfold.infer.fold_in import check_cache
 from topicfold.learn.loop import quiet
 from topicfold.persistence.atomic import write_atomically
 from topicfold.registry import ModelEntry, find_model
-
-__all__ = ["Comparison", "ModelScore", "compare", "format_score", "recommend"]
 
 logger = logging.getLogger(__name__)
 
@@ -69,13 +68,8 @@ _LOOSE = -0.1
 _MUCH_COHERENCE = 0.15
 # With fewer labelled test documents, accuracies cannot be compared.
 _LEAST_LABELS = 30
-# Metric, and whether more is better.
-_RANKED = (
-    ("perplexity", False),
-    ("coherence", True),
-    ("diversity", True),
-    ("stability", True),
-)
+# Metrics to rank by, and the sign with which larger is better.
+_RANKED = {"perplexity": -1, "coherence": 1, "diversity": 1, "stability": 1}
 Progress = Callable[[str, int, int, float], None]
 # The settings of one fit.
 Run = dict[str, Any]
@@ -328,12 +322,12 @@ def compare(
         "n_components": check_sizes(k, "n_components")[0],
         **({} if cache is None else {"cache": cache}),
     }
-    store = ScoreFile(results)
+    store, data = ScoreFile(results), (_Documents(X, y, rows), train)
     scores = []
     for number, candidate in enumerate(chosen, 1):
         started = time.monotonic()
         left = time_budget - (started - began)
-        score = _scored(candidate, (X, y, train, rows), shared, store, left)
+        score = _scored(candidate, data, shared, store, left)
         if isinstance(score, str):
             left_out.append(f"{candidate.shown}: {score}")
             continue
@@ -352,32 +346,40 @@ def compare(
     return Comparison(tuple(scores), text, tuple(left_out), n_test, taken)
 
 
-def measure(data: Any, run: Run) -> dict[str, Any]:
+class _Documents(NamedTuple):
+    """Counts, classes (-1: unknown) and vectors of documents; None: not known."""
+
+    X: Any
+    y: Any
+    vectors: Any
+
+    def part(self, chosen: NDArray[Any]) -> _Documents:
+        return _Documents(*(rows_of(table, chosen) for table in self))
+
+
+def measure(data: tuple[_Documents, NDArray[np.bool_]], run: Run) -> dict[str, Any]:
     """Fit one model (twice if there are no labels), and compute all its scores."""
-    X, y, train, rows = data
+    documents, train = data
+    seen, new = documents.part(train), documents.part(~train)
     candidate = find_model(run["model"], candidates())
-    labels = None if y is None else y[train]
-    known = None if rows is None else rows[train]
-    model, seconds = _fit(candidate, X[train], labels, run, run["seed"], known)
+    model, seconds = _fit(candidate, seen, run, run["seed"])
     scores: dict[str, Any] = {"seconds": seconds}
     if has_topics(candidate):
+        cache = run.get("cache")
         scores |= topic_scores(
-            *(model, X[train], X[~train]),
-            n_words=10,
-            n_diverse=25,
-            cache=run.get("cache"),
+            model, seen.X, new.X, n_words=10, n_diverse=25, cache=cache
         )
-        if not _learned_all(model, X[train]):
+        if not _learned_all(model, seen.X):
             scores["perplexity"] = np.nan
         scores["copies"] = _copies(topics_of(model))
-        if y is None:
+        if documents.y is None:
             from topicfold.metrics import topic_stability
 
-            again, _ = _fit(candidate, X[train], None, run, run["seed"] + 1, known)
+            again, _ = _fit(candidate, seen, run, run["seed"] + 1)
             runs = [topics_of(model), topics_of(again)]
             scores["stability"] = topic_stability(runs)
-    if y is not None:
-        hits = _hits(candidate, model, X, y, train, rows)
+    if documents.y is not None:
+        hits = _hits(candidate, model, seen, new)
         scores["accuracy"] = float(np.mean(hits))
         scores["hits"] = "".join(str(int(hit)) for hit in hits)
     return scores
@@ -525,26 +527,21 @@ def _chance(a: ModelScore, b: ModelScore, n_test: int) -> bool:
 def _by_ranks(
     usable: Sequence[ModelScore], scores: Sequence[ModelScore]
 ) -> tuple[str, ModelScore | None]:
-    # All values with a sign for which larger is better.
-    table = {
-        name: {s.model: getattr(s, name) * (1 if higher else -1) for s in scores}
-        for name, higher in _RANKED
-    }
-    table = {n: v for n, v in table.items() if not np.isnan(list(v.values())).all()}
-    ranked = [
-        s for s in usable if not all(np.isnan(v[s.model]) for v in table.values())
-    ]
+    def values(models: Sequence[ModelScore], name: str) -> NDArray[np.float64]:
+        return np.array([_RANKED[name] * getattr(score, name) for score in models])
+
+    names = [name for name in _RANKED if not np.isnan(values(scores, name)).all()]
+    ranked = [s for s in usable if not all(np.isnan(getattr(s, n)) for n in names)]
     if not ranked:
         return "The models cannot be ranked: no score is defined for any of them.", None
-    found = {}
-    for name, known in table.items():  # a score that a model does not have is the worst
-        values = np.array([known[s.model] for s in ranked])
-        found[name] = ranks(np.where(np.isnan(values), -1e99, values), higher=True)
     if len(scores) == 1:
         return f"Take {ranked[0].model}. No other model could be scored.", ranked[0]
     if len(ranked) == 1:
         return f"Take {ranked[0].model}: only its topics can be read.", ranked[0]
-    means = np.mean(list(found.values()), axis=0)
+    # A score that a model does not have is the worst.
+    table = np.array([values(ranked, name) for name in names])
+    table[np.isnan(table)] = -1e99
+    means = np.mean([ranks(row, higher=True) for row in table], axis=0)
     first, second = np.argsort(means, kind="stable")[:2]
     best = ranked[first]
     readable = len(usable) == len(scores)
@@ -557,8 +554,8 @@ def _by_ranks(
     # Of all models in the table, whether they can be read or not.
     ahead = [
         name
-        for name in found
-        if sum(value >= table[name][best.model] for value in table[name].values()) == 1
+        for name in names
+        if (values(scores, name) >= values([best], name)).sum() == 1
     ]
     return text + (f" It leads in {_listed(ahead)}." if ahead else ""), best
 
@@ -596,56 +593,43 @@ def _scored(
 
 
 def _fit(
-    candidate: ModelEntry,
-    X: Any,
-    y: NDArray[np.int64] | None,
-    run: Run,
-    seed: int,
-    rows: Any = None,
+    candidate: ModelEntry, documents: _Documents, run: Run, seed: int
 ) -> tuple[Any, float]:
     options = candidate.options if candidate.classifies else {}
-    n_components = capped(run["n_components"], X, candidate)
+    n_components = capped(run["n_components"], documents.X, candidate)
     model = make_candidate(
         candidate, n_components, seed, n_jobs=run["n_jobs"], **options
     )
     began = time.perf_counter()
-    given = [X, y] if candidate.labels == "must" else [X]
-    model = model.fit(*given, **_known(model, rows))
+    given = documents[: 2 if candidate.labels == "must" else 1]
+    model = model.fit(*given, **_known(model, documents))
     return model, time.perf_counter() - began
 
 
-def _known(model: Any, rows: Any) -> dict[str, Any]:
+def _known(model: Any, documents: _Documents) -> dict[str, Any]:
     """Return the embeddings of documents for a model that takes some."""
-    if rows is None or getattr(model, "_needs_whole_counts", False):
+    if documents.vectors is None or getattr(model, "_needs_whole_counts", False):
         return {}
     takes = "embeddings" in inspect.signature(model.fit).parameters
-    return {"embeddings": rows} if takes else {}
+    return {"embeddings": documents.vectors} if takes else {}
 
 
 def _hits(
-    candidate: ModelEntry,
-    model: Any,
-    X: Any,
-    y: NDArray[np.int64],
-    train: NDArray[np.bool_],
-    rows: Any = None,
+    candidate: ModelEntry, model: Any, train: _Documents, test: _Documents
 ) -> NDArray[np.bool_]:
     """Return which of the labelled test documents are classified rightly."""
-    learn, test = train & (y >= 0), ~train & (y >= 0)
-
-    def known(part: NDArray[np.bool_]) -> dict[str, Any]:
-        return _known(model, None if rows is None else rows[part])
-
+    (X, y, _), (X_new, y_new, _) = labelled = [
+        part.part(part.y >= 0) for part in (train, test)
+    ]
+    known, known_new = (_known(model, part) for part in labelled)
     if candidate.classifies:
-        return np.asarray(model.predict(X[test], **known(test)) == y[test])
-    seen, new = (
-        powered(candidate, model.transform(X[part], **known(part)), 0.5)
-        for part in (learn, test)
-    )
+        return np.asarray(model.predict(X_new, **known_new) == y_new)
+    seen = powered(candidate, model.transform(X, **known), 0.5)
+    new = powered(candidate, model.transform(X_new, **known_new), 0.5)
     few = np.random.default_rng(0).permutation(seen.shape[0])[:_MOST_FOR_SVM]
-    classifier = linear_svm("cv", y[learn][few], COSTS[candidate.kind])
-    classifier.fit(seen[few], y[learn][few])
-    return np.asarray(classifier.predict(new) == y[test])
+    classifier = linear_svm("cv", y[few], COSTS[candidate.kind])
+    classifier.fit(seen[few], y[few])
+    return np.asarray(classifier.predict(new) == y_new)
 
 
 def _learned_all(model: Any, X: Any) -> bool:
@@ -736,14 +720,13 @@ def _expected_seconds(data: Any, run: Run) -> float:
 
     Kernels are compiled there too, so compilation is not part of a model's seconds.
     """
-    X, y, train, embeddings = data
+    documents, train = data
     rows = np.flatnonzero(train)
     timed = len(rows) > 2 * _PILOT
     n_few = min(_PILOT if timed else _TO_COMPILE, len(rows))
-    few = np.sort(np.random.default_rng(0).choice(rows, n_few, replace=False))
-    known = None if embeddings is None else embeddings[few]
-    labels = None if y is None else y[few]
-    if labels is not None and len(np.unique(labels[labels >= 0])) < 2:
+    chosen = np.random.default_rng(0).choice(rows, n_few, replace=False)
+    few = documents.part(np.sort(chosen))
+    if few.y is not None and len(np.unique(few.y[few.y >= 0])) < 2:
         return 0.0
     candidate = find_model(run["model"], candidates())
     small = dict(run)
@@ -752,12 +735,12 @@ def _expected_seconds(data: Any, run: Run) -> float:
     try:
         with quiet():
             for _ in range(2 if timed else 1):
-                _, seconds = _fit(candidate, X[few], labels, small, 0, known)
+                _, seconds = _fit(candidate, few, small, 0)
     except Exception:
         logger.debug("%s failed on a few documents", candidate.shown, exc_info=True)
         return 0.0  # the fit on all of them will say what is wrong
     if not timed:
         return 0.0
-    work = X[rows].nnz / max(1, X[few].nnz)
-    fits = 2 if y is None and has_topics(candidate) else 1
+    work = documents.X[rows].nnz / max(1, few.X.nnz)
+    fits = 2 if few.y is None and has_topics(candidate) else 1
     return float(seconds * work * fits)

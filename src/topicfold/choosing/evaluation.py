@@ -54,7 +54,7 @@ def read_labels(corpus: Any, n_documents: int) -> tuple[NDArray[np.int64], list[
     return y, [str(name) for name in classes]
 
 
-def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
+def check_sizes(values: Any, name: str) -> list[int]:
     """Return a list of integers, from one or several."""
     numbers = np.atleast_1d(np.asarray(values))
     truths = isinstance(values, Sequence) and any(isinstance(v, bool) for v in values)
@@ -65,8 +65,8 @@ def check_sizes(values: Any, name: str, least: int = 1) -> list[int]:
         or truths
     ):
         raise DataError(f"{name}={values!r} must be an integer or a list of integers.")
-    if numbers.min() < least:
-        raise DataError(f"{name}={values!r} must be {least} or more.")
+    if numbers.min() < 1:
+        raise DataError(f"{name}={values!r} must be 1 or more.")
     return [int(number) for number in numbers]
 
 
@@ -84,6 +84,8 @@ def draw_split(groups: NDArray[Any], test_size: float, seed: int) -> NDArray[np.
         raise DataError("there are no test documents. Give a larger test_size.")
     return ~test
 
+
+Found = TypeVar("Found")
 
 # Coherence is measured on held-out documents if there are at least this many.
 ENOUGH = 100
@@ -172,9 +174,6 @@ def _folds(y: NDArray[Any]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]
     rows = np.sort(np.concatenate(parts))
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     return [(rows[a], rows[b]) for a, b in folds.split(rows, y[rows])]
-
-
-Found = TypeVar("Found")
 
 
 class ScoreFile:

@@ -21,15 +21,12 @@ from topicfold.choosing.evaluation import (
     stability_of,
 )
 from topicfold.core.tables import html_table, markdown_table
-from topicfold.core.threads import n_threads, run_in_order
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, ModelFileError
-from topicfold.learn.loop import part_of_more, quiet
+from topicfold.learn.loop import run_fits
 from topicfold.learn.resume import described
 from topicfold.metrics import match_topics
 from topicfold.persistence.atomic import write_atomically
-
-__all__ = ["Consensus", "Fits", "OneFit", "fit_many"]
 
 _LIST = "fits.json"
 
@@ -177,15 +174,11 @@ class Fits:
         ]
 
     def __str__(self) -> str:
-        return markdown_table(
-            [
-                {
-                    k: f"{v:.4g}" if isinstance(v, float) else str(v)
-                    for k, v in r.items()
-                }
-                for r in self.rows()
-            ]
-        )
+        def text(value: Any) -> str:
+            return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+        rows = self.rows()
+        return markdown_table([{k: text(v) for k, v in row.items()} for row in rows])
 
     def _repr_html_(self) -> str:
         return html_table(self.rows(), "; ".join(self.errors()))
@@ -257,23 +250,17 @@ def fit_many(
     todo = [(size, random_state + i) for size in sizes for i in range(n_seeds)]
     store = None if folder is None else _Store(Path(folder), model, counts, data)
 
-    def one(number: int) -> OneFit:
-        found = None if store is None else store.read(*todo[number])
+    def one(size: int, seed: int) -> OneFit:
+        found = None if store is None else store.read(size, seed)
         if found is None:
-            found = _fit(model, counts, *todo[number], data)
+            found = _fit(model, counts, size, seed, data)
             if store is not None:
                 store.write(found)
         return found
 
-    done: list[OneFit] = []
-    with quiet(), part_of_more():
-        for fit in run_in_order(one, len(todo), n_threads(n_jobs)):
-            done.append(fit)
-            if on_progress is not None:
-                on_progress(len(done), len(todo))
-    fits = Fits(tuple(done))
-    if len(fits.errors()) == len(done):
-        raise DataError(f"all {len(done)} fits failed; with {fits.errors()[0]}")
+    fits = Fits(tuple(run_fits(one, todo, n_jobs, on_progress)))
+    if len(fits.errors()) == len(todo):
+        raise DataError(f"all {len(todo)} fits failed; with {fits.errors()[0]}")
     return fits
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,8 @@ from topicfold.choosing.fits import with_size
 from topicfold.choosing.size import ALIKE
 from topicfold.core.labels import encode_labels
 from topicfold.core.tables import html_table, markdown_table
-from topicfold.core.threads import n_threads, run_in_order
 from topicfold.exceptions import DataError
-from topicfold.learn.loop import part_of_more, quiet
+from topicfold.learn.loop import run_fits
 from topicfold.parts.sides import check_rows
 
 # Column, title, and whether more is better.
@@ -39,8 +40,6 @@ _SCORES = (
 )
 # The scores of a single fit: all except stability.
 _SCORED = tuple(name for name, _, _ in _SCORES if name != "stability")
-
-__all__ = ["Selection", "SelectionRecord", "select_n_components"]
 
 
 @dataclass(frozen=True)
@@ -249,26 +248,17 @@ def select_n_components(
     labels = None if y is None else encode_labels(y, len(train))
     if y is not None and labels is None:
         raise DataError("y has no known label. Leave it out, or give some.")
-    fits: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
     known = {name: _training_rows(name, v, train) for name, v in data.items()}
     parts = counts, train, labels, known
     todo = [(size, random_state + i) for size in sizes for i in range(n_restarts)]
-
-    def one(number: int) -> dict[str, Any]:
-        return _score(model, parts, *todo[number], n_words)
-
-    with quiet(), part_of_more():
-        scored = run_in_order(one, len(todo), n_threads(n_jobs))
-        for done, ((size, _), found) in enumerate(zip(todo, scored, strict=True), 1):
-            fits[size].append(found)
-            if on_progress is not None:
-                on_progress(done, len(todo))
-    records = [_record(size, found) for size, found in fits.items()]
+    score = partial(_score, model, parts, n_words)
+    fits = iter(run_fits(score, todo, n_jobs, on_progress))
+    records = [_record(size, list(islice(fits, n_restarts))) for size in sizes]
     return Selection(tuple(records), type(model).__name__)
 
 
 def _score(
-    model: Any, data: tuple[Any, ...], size: int, seed: int, n_words: int
+    model: Any, data: tuple[Any, ...], n_words: int, size: int, seed: int
 ) -> dict[str, Any]:
     X, train, labels, known = data
     fitted = with_size(model, size, seed)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from topicfold.core.counts import check_counts
-from topicfold.core.threads import n_threads, run_in_order
-from topicfold.learn.loop import part_of_more, quiet
+from topicfold.learn.loop import run_fits
 from topicfold.metrics import topic_stability
 
 # Numbers that are tried, documents and passes that they are tried on, and the
@@ -98,15 +97,14 @@ def _tried(X: Any, n_documents: int, seed: int, n_jobs: int | None) -> dict[int,
     """Return the stability of 10 and more topics, up to the first unstable ones."""
     from topicfold.models.lda import LDA
 
-    def stability(size: int) -> float:
-        def topics(number: int) -> Any:
-            options: dict[str, Any] = {"max_iter": PASSES, "tol": 0}
-            # Priors as they start: as many topics are found, in two thirds of the time.
-            options |= {"learn_priors": False, "random_state": seed + number}
-            return LDA(size, **options).fit(X).components_
+    # Priors as they start: as many topics are found, in two thirds of the time.
+    options: dict[str, Any] = {"max_iter": PASSES, "tol": 0, "learn_priors": False}
 
-        with quiet(), part_of_more():
-            found = list(run_in_order(topics, 2, min(2, n_threads(n_jobs))))
+    def topics(size: int, random_state: int) -> Any:
+        return LDA(size, random_state=random_state, **options).fit(X).components_
+
+    def stability(size: int) -> float:
+        found = run_fits(topics, [(size, seed), (size, seed + 1)], n_jobs)
         distinct = np.mean([_distinct(topics) for topics in found])
         return float(topic_stability(found) * distinct)
 

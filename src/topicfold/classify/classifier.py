@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
+from sklearn.utils._param_validation import Options
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,14 +51,24 @@ from topicfold.classify.few_labels import (
 from topicfold.classify.linear_rule import LinearRule
 from topicfold.core import saved
 from topicfold.core.counts import already_warned
-from topicfold.core.labels import check_two_classes, class_numbers, share_right
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.labels import (
+    check_two_classes,
+    class_numbers,
+    require_labels,
+    share_right,
+)
+from topicfold.core.parameters import SHARE_BELOW_ONE, DeclaredParameters, whole
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Array
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.graph.build import NeighborGraph, graph_trust
 from topicfold.graph.embedding import check_embeddings
-from topicfold.models.base import TopicModel, check_documents, save_fitted
+from topicfold.models.base import (
+    TopicModel,
+    attribute_of,
+    check_documents,
+    save_fitted,
+)
 from topicfold.models.lda import LDA
 from topicfold.models.lsi import LSI
 from topicfold.models.manifold import GraphPLSA
@@ -199,11 +210,11 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
     model: Any
     classifier: Any
     unknown_label: Any
-    abstain: float
-    cv: int
+    abstain: Annotated[float, SHARE_BELOW_ONE]
+    cv: Annotated[int, Options(Integral, {0}), whole(2)]
     class_shares: Any
     random_state: int
-    n_jobs: int | None
+    n_jobs: Annotated[int | None, Integral]
 
     def __init__(
         self,
@@ -448,24 +459,14 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Check everything; make the model."""
-        if y is None:
-            raise DataError(
-                "TopicClassifier requires y to be passed, but the target y is None. "
-                "Give a label per document."
-            )
+        require_labels(y, "TopicClassifier", "Give a label per document.")
         if self.model is not None and not isinstance(self.model, TopicModel):
             raise DataError(
                 f"The 'model' parameter of TopicClassifier is a "
                 f"{type(self.model).__name__}. Give a topic model of topicfold, "
                 "for instance TwoPhase(FSTM(100))."
             )
-        if not isinstance(self.cv, Integral) or self.cv < 0 or self.cv == 1:
-            raise DataError(f"cv={self.cv!r}: give 0, or 2 or more parts.")
-        if not _at_least_zero(self.abstain) or self.abstain >= 1.0:
-            raise DataError(
-                f"abstain={self.abstain!r} is not a probability. Give a number from 0 "
-                "to below 1."
-            )
+        self._validate_params()
         X = check_documents(self, X, reset=True)
         codes, self.classes_ = class_numbers(y, X.shape[0], self.unknown_label)
         self._check_class_shares()
@@ -750,17 +751,13 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
                 warnings.filterwarnings("ignore", "X does not have valid feature")
             return check_documents(self, row, reset=False, allow_empty=True)
 
-    @property
-    def components_(self) -> Array:
-        """Topics of the topic model (n_topics, n_terms)."""
-        topics: Array = self.model_.components_
-        return topics
-
-    @property
-    def doc_topics_(self) -> Array:
-        """Mixtures of the training documents (n_documents, n_topics)."""
-        theta: Array = self.model_.doc_topics_
-        return theta
+    components_ = attribute_of(
+        "model_.components_", "Topics of the topic model (n_topics, n_terms)."
+    )
+    doc_topics_ = attribute_of(
+        "model_.doc_topics_",
+        "Mixtures of the training documents (n_documents, n_topics).",
+    )
 
     def topic_data(self, vocabulary: Any = None, **documents: Any) -> TopicData:
         """Return the record of the topic model; see `TopicModel.topic_data`."""
@@ -777,10 +774,12 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         share_right_=saved.number(0, 1),
         n_effective_=saved.number(1e-3, 2**53),
         temperature_=saved.number(0.01, 100),  # `best_temperature` looks within them
+        neighbor_shares_=saved.or_none(saved.numbers("DC")),
+        word_weights_=saved.or_none(saved.numbers("CV")),
+        word_intercepts_=saved.or_none(saved.numbers("C")),
     )
 
     def _check_loaded(self) -> None:
-        """Refuse a saved classifier whose parts do not match."""
         if not hasattr(self, "classifier_"):
             return  # saved before it was fitted
         names = ("model_", "lsi_", "classifier_", "classes_", "neighbor_shares_")
@@ -791,9 +790,10 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
         widths = [getattr(part, "n_features_in_", 0) for part in (self, lsi or self)]
         if n_terms is None or widths != [n_terms] * 2:
             raise ValueError("its topics and its words do not match")
-        saved.check(self, {}, partial=True)
-        if not _at_least_zero(self.abstain) or not isinstance(self.n_jobs, int | None):
-            raise ValueError("abstain or n_jobs is not a number")
+        n_documents = len(getattr(model, "doc_topics_", ()))
+        n_classes = 0 if classes is None else np.size(classes)
+        sizes = {"C": n_classes, "D": n_documents, "V": n_terms}
+        saved.check(self, sizes, partial=True)
         recipe = self._recipe
         width = len(model.components_) if recipe.topics else 0
         if recipe.directions:
@@ -809,13 +809,8 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             or not set(rule.classes_.tolist()) <= set(classes.tolist())
         ):
             raise ValueError("its classes and its rule do not match")
-        by_words = self._word_rule()
-        if by_words is not None and (
-            lsi is None
-            or np.shape(by_words.weights) != (len(classes), n_terms)
-            or np.shape(by_words.intercepts) != (len(classes),)
-        ):
-            raise ValueError("its classes and its words do not match")
+        if lsi is None and self._word_rule() is not None:
+            raise ValueError("its latent directions, which weigh words, are missing")
         # A graph model may have kept fewer documents than it has; this one may not.
         kept = [
             rows.shape[0]
@@ -823,11 +818,7 @@ class TopicClassifier(DeclaredParameters, ClassifierMixin, BaseEstimator):
             for name in ("embeddings_", "training_counts_")
             if (rows := getattr(part, name, None)) is not None
         ]
-        if shares is not None and not (
-            isinstance(shares, np.ndarray)
-            and shares.shape == (len(model.doc_topics_), len(classes))
-            and all(n_kept == len(shares) for n_kept in kept)
-        ):
+        if shares is not None and any(n_kept != len(shares) for n_kept in kept):
             raise ValueError("its classes and its documents do not match")
 
     def save(self, path: Any, corpus: Any = None, **known: Any) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,42 +98,18 @@ def explained(
     recipe, model = classifier._recipe, classifier.model_
     slope, intercept = linear_part(classifier.classifier_, label)
     by_word, base = _by_naive_bayes(classifier, X, label)
+    intercept += base
+    # Contributions of topics, how each is divided among the words, and what words
+    # contribute directly.
     n_topics = len(theta) if recipe.topics else 0
     parts = np.zeros(len(theta))
     parts[:n_topics] = slope[:n_topics] * recipe.topics * np.sqrt(theta[:n_topics])
     rest = slope[n_topics:]
     topics = model.components_[:, X.indices].astype(np.float64)
-    return explanation(
-        label,
-        intercept + base,
-        float(rest @ features[n_topics:] + by_word.sum()),
-        X,
-        theta,
-        parts,
-        word_shares(_seen_counts(model, X), topics, theta),
-        _by_directions(classifier, X, rest) + by_word,
-        getattr(classifier, "feature_names_in_", None),
-        n,
-    )
-
-
-def explanation(
-    label: Any,
-    intercept: float,
-    direct: float,
-    X: sparse.csr_matrix,
-    theta: Array,
-    parts: Array,
-    shares: Array,
-    word_parts: Array,
-    names: Sequence[str] | None,
-    n: int,
-) -> Explanation:
-    """Put an explanation together for one document X (1, V).
-
-    `parts` are the topics' contributions, `shares` (K, words of X) how each is divided
-    among the words, `word_parts` the direct contributions of words.
-    """
+    shares = word_shares(_seen_counts(model, X), topics, theta)
+    word_parts = _by_directions(classifier, X, rest) + by_word
+    direct = float(rest @ features[n_topics:] + by_word.sum())
+    names = getattr(classifier, "feature_names_in_", None)
 
     def reasons(values: Array) -> tuple[WordReason, ...]:
         best = [i for i in np.argsort(-values, kind="stable")[:n] if values[i] > 0]
@@ -152,7 +127,7 @@ def explanation(
         label,
         float(parts.sum() + direct + intercept),
         float(intercept),
-        float(direct),
+        direct,
         tuple(
             TopicReason(
                 int(k), float(theta[k]), float(parts[k]), reasons(parts[k] * shares[k])

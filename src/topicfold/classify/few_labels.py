@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -272,11 +272,7 @@ def log_loss(values: Array, codes: Codes) -> float:
 
 def probabilities(values: Array, temperature: float) -> Array:
     """Return class probabilities (D, C) of decision values."""
-    result: Array = values / temperature
-    result -= result.max(axis=1, keepdims=True)
-    np.exp(result, out=result)
-    result /= result.sum(axis=1, keepdims=True)
-    return result
+    return np.asarray(softmax(values / temperature, axis=1))
 
 
 @dataclass(frozen=True)

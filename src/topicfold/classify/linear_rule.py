@@ -53,7 +53,6 @@ class LinearRule(FittedAttributes, BaseEstimator):
     )
 
     def _check_loaded(self) -> None:
-        """Refuse a saved rule whose arrays do not match."""
         n_rows, n_features = self.coef_.shape
         saved.check(self, {"R": n_rows, "F": n_features})
         n_classes = 2 if n_rows == 1 else n_rows

@@ -64,6 +64,7 @@ def choose_k(
     from topicfold.choosing import select_n_components
     from topicfold.choosing.comparison import load_figure
     from topicfold.cli.fit import advise_short, make_model
+    from topicfold.session.fitting import check_size
 
     sizes = _numbers(given.topics) if given.topics else None
     # Fits run in parallel, each on one thread.
@@ -78,10 +79,9 @@ def choose_k(
         advise_short(corpus, entry)
     most = corpus.n_documents // 5
     sizes = sizes or [size for size in _CANDIDATES if size <= most] or [2]
-    inputs.check_topics(max(sizes), corpus.n_documents)
+    check_size(max(sizes), corpus.n_documents)
     y, classes = corpus.encoded_labels()
-    n_fits = len(sizes) * given.restarts
-    with working(f"Fitting {n_fits} models …", quiet=given.quiet):
+    with working("Fitting models …", quiet=given.quiet) as on_progress:
         chosen = select_n_components(
             estimator,
             corpus.counts,
@@ -90,6 +90,7 @@ def choose_k(
             n_restarts=given.restarts,
             random_state=given.seed,
             n_jobs=given.jobs,
+            on_progress=on_progress,
         )
     best = chosen.suggested()
     bold = {"topics": str(best)}

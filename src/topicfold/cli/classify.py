@@ -12,7 +12,6 @@ import typer
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     CommandError,
-    csv_table,
     show_corpus,
     show_fact,
     show_next,
@@ -21,9 +20,8 @@ from topicfold.cli.console import (
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.label import document_names, with_answers
 from topicfold.cli.sides import read_embeddings
+from topicfold.core.tables import csv_table
 from topicfold.exceptions import DataError
-
-STDOUT = "-"
 
 _BASES = {"fstm": "FSTM", "plsa": "PLSA", "lda": "LDA"}
 
@@ -65,9 +63,7 @@ class _Flags(Flags):
         metavar="P",
     )
     embeddings: str | None = flags.EMBEDDINGS
-    output: str = flag(
-        "CSV file to write; - prints it.", STDOUT, "--output -o", metavar="FILE"
-    )
+    output: str = flags.output("CSV file to write; - prints it.", flags.STDOUT, "FILE")
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     force: bool = flags.FORCE
@@ -109,7 +105,7 @@ def classify(
             )
         _predict(folder, source, options, given)
         return
-    if given.explain or given.proba or given.abstain or given.output != STDOUT:
+    if given.explain or given.proba or given.abstain or given.output != flags.STDOUT:
         raise CommandError(
             "--explain, --proba, --abstain and --output are only for new documents."
         )
@@ -133,7 +129,7 @@ def classify(
         with working("Learning …"):
             classifier.set_params(cv=0).fit(corpus.counts, known, embeddings=vectors)
     show_fact("Rule", _taught(classifier))
-    save_folder(inputs.fitted_folder(classifier, corpus, text), folder)
+    save_folder(inputs.fitted_folder(classifier, corpus, text=text), folder)
     show_fact("Saved", str(folder))
     show_next("topicfold classify {} NEW-DOCUMENTS", folder)
 
@@ -274,7 +270,7 @@ def _predict(
                 cells["words"] = " ".join(words)
             rows.append(cells)
     content = csv_table(rows)
-    if asked.output == STDOUT:
+    if asked.output == flags.STDOUT:
         typer.echo(content, nl=False)
     else:
         write_atomically(

@@ -59,12 +59,10 @@ class _Flags(Flags):
     seed: int = flags.SEED
     jobs: int = flags.JOBS
     plot: Path | None = flags.PLOT
-    output: Path | None = flag(
+    output: Path | None = flags.output(
         "Save the scores in this file; models that are already in it are not "
         "fitted again.",
-        None,
-        "--output -o",
-        metavar="FILE",
+        *(None, "FILE"),
     )
     quiet: bool = flag("Print only the table.", False, "--quiet -q")
 

@@ -10,8 +10,6 @@ columns that can be read in a terminal of 80.
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import logging
 import os
 import re
@@ -145,23 +143,12 @@ def show_table(
     console.print(legend)
 
 
-def csv_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as CSV, below the names of their columns."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
 def show_fact(label: str, text: str) -> None:
     """Print one labelled line, such as ``Saved    demo/lda``.
 
     Long lines are left to the terminal, so that paths can be copied whole.
     """
     from rich.text import Text
-
-    from topicfold.core.tables import printable
 
     line = Text.assemble((label.ljust(_LABEL_WIDTH), "bold"), " ", printable(text))
     stdout_console().print(line, soft_wrap=True)
@@ -173,16 +160,19 @@ def show_next(command: str, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def working(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show that something is being done; nothing when not on a terminal."""
+def working(text: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Show that something is being done; nothing when not on a terminal.
+
+    The function that it yields shows how much of it is done.
+    """
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda done, in_all: None
         return
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(text)):
-        yield
+    with Console(stderr=True).status(Text(text)) as status:
+        yield lambda done, in_all: status.update(Text(f"{text} {done:,} of {in_all:,}"))
 
 
 def progress_callbacks(description: str, *, quiet: bool = False) -> list[Any]:
@@ -243,6 +233,11 @@ _FLAGS = {
     "aise max_df": "aise --max-df",
     "encoding='utf-16-le'": "--encoding utf-16-le",
     "n_components is": "--topics is",
+    "such as n_topics=": "such as --topics ",
+    "select_n_components compares": "topicfold choose-k compares",
+    "give labels of two or more classes as fit(texts, labels)": (
+        "put files into a sub-folder for each class"
+    ),
     "method='": "--method '",
     "Give the groups: content='column' of the data, or a group per document": (
         "Give --content with the column of TABLE that has the groups"
@@ -268,15 +263,10 @@ _PLAINER = (
 # Options of other programs that have another name here.
 _ELSEWHERE = {
     "random-state": "--seed",
-    "n-components": "--topics",
-    "num-topics": "--topics",
-    "iterations": "--max-iter",
-    "passes": "--max-iter",
-    "epochs": "--max-iter",
-    "threads": "--jobs",
-    "workers": "--jobs",
-    "language": "--stop-words",
-    "stopwords": "--stop-words",
+    **dict.fromkeys(("n-components", "num-topics"), "--topics"),
+    **dict.fromkeys(("iterations", "passes", "epochs"), "--max-iter"),
+    **dict.fromkeys(("threads", "workers"), "--jobs"),
+    **dict.fromkeys(("language", "stopwords"), "--stop-words"),
 }
 
 

@@ -39,12 +39,7 @@ _LEGEND = (
 
 
 class _Flags(Flags):
-    output: Path = flag(
-        "Folder for the models and the report.",
-        Path("demo"),
-        "--output -o",
-        metavar="DIR",
-    )
+    output: Path = flags.output("Folder for the models and the report.", Path("demo"))
     topics: int = flag("Topics to learn.", 30, "--topics -k", min=1)
     seed: int = flags.SEED
 
@@ -127,7 +122,7 @@ def _fit_one(
     show_fact("Fit", report.summary)
     if report.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    saved = inputs.fitted_folder(model, train, {})
+    saved = inputs.fitted_folder(model, train, text={})
     save_folder(saved, folder)
     data = saved.topic_data()
     scores = {

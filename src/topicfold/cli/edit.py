@@ -18,7 +18,7 @@ _NO_EDIT = "no edit was given. Give --rename, --merge, --drop, --split or --appl
 
 
 class _Flags(Flags):
-    output: Path = flag("Folder for the result.", ..., "--output -o", metavar="DIR")
+    output: Path = flags.output("Folder for the result.")
     rename: list[str] | None = flag(
         "Name a topic; may be repeated.", metavar="TOPIC=NAME"
     )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags
-from topicfold.cli.console import CommandError, csv_table, show_fact, tell, working
+from topicfold.cli.console import CommandError, show_fact, tell, working
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.report import check_report_file, report_effects
 from topicfold.cli.sides import file_text
+from topicfold.core.tables import csv_table
 from topicfold.exceptions import MissingDependencyError, TopicfoldError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             "Fit it again with its documents, or give --method posterior."
         )
     data = _in_order(_read(table, given.sheet), given.id, saved, table)
-    with working("Drawing mixtures …"):
+    with working("Sampling topics …") as on_progress:
         found = model.effects(
             given.formula,
             data,
@@ -129,6 +130,7 @@ def effects(folder: flags.ModelArgument, table: _Table, *, given: _Flags) -> Non
             content=given.content,
             random_state=given.seed,
             n_jobs=given.jobs,
+            on_progress=on_progress,
         )
     _show(found, given)
     if given.plot is not None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 import warnings
@@ -41,7 +40,7 @@ _graph = functools.partial(flag, rich_help_panel="Graph of documents")
 
 
 class _Flags(Flags):
-    output: Path = flag("Folder for the model.", ..., "--output -o", metavar="DIR")
+    output: Path = flags.output("Folder for the model.")
     model: str = flag("One of the models above.", "lda", "--model -m")
     topics: int | None = flag(
         "Topics to learn.",
@@ -175,21 +174,20 @@ def fit(
       topics.save("reviews-model")
     """
     from topicfold.cli.report import save_and_report
-    from topicfold.graph.embedding import check_takes_embeddings
     from topicfold.persistence import check_saveable
     from topicfold.persistence.model_folder import check_output_folder
-    from topicfold.session.fitting import n_described
+    from topicfold.session.fitting import (
+        check_size,
+        choose_size,
+        fit_documents,
+        n_described,
+        started_from,
+    )
 
     quiet, seeds = given.quiet, model_flags.seeds
     check_output_folder(given.output, replace=given.force)
     sides.check()
-    name = given.model
-    if name == "lda":
-        name = "seeded" if seeds is not None else sides.model_name()
-    entry = find_model(name)
-    _check_known(entry, sides, seeds)
-    if given.report and not entry.has_topics:
-        raise CommandError(f"The model {entry.name} has no topics to report.")
+    entry = _asked_model(given, sides, seeds)
     wanted = model_flags.parameters()
     about = _about(given)
     n_topics = n_described(about, given.topics)
@@ -200,11 +198,10 @@ def fit(
     }
     estimator = make_model(entry.name, common | wanted)
     check_saveable(estimator)
-    columns = sides.columns()
     keep = [word for own in (wanted["seeds"] or {}).values() for word in own]
     corpus, text = inputs.read_corpus(
         *(source, options),
-        extra=columns,
+        extra=sides.columns(),
         keep=keep,
         embeddings=given.embeddings,
         quiet=quiet,
@@ -215,25 +212,30 @@ def fit(
     chosen = ""
     if n_topics is None and entry.sized and entry.has_topics:
         least = len(wanted["seeds"] or ())
-        chosen = _fit_size(estimator, corpus.counts, least, given.jobs, quiet=quiet)
+        X, jobs = corpus.counts, given.jobs
+        size, chosen = choose_size(estimator, X, n_jobs=jobs, least=least)
+        if not quiet:
+            show_fact("Topics", f"{size}: {chosen} (--topics sets another number)")
     most = getattr(estimator, "_open_size", False)  # no number, but a limit
     if entry.has_topics and hasattr(estimator, "n_components") and not most:
-        inputs.check_topics(estimator.n_components, corpus.n_documents)
+        check_size(estimator.n_components, corpus.n_documents)
     first = " ".join(options.text or ["text"])
     spoken, cutting = count_languages(sides, corpus, text, first)
-    if given.embeddings is not None:
-        check_takes_embeddings(estimator)
     vectors = read_embeddings(given.embeddings, source, corpus.n_documents)
-    done = _learn(
-        *(estimator, corpus, entry, model_flags.use_labels, sides, spoken),
-        vectors=vectors,
-        about=about,
-        quiet=quiet,
-    )
+    with started_from(about, None, estimator, corpus.counts, vectors):
+        done: FitReport = fit_documents(
+            *(estimator, corpus),
+            known=sides.data(corpus),
+            languages=spoken,
+            embeddings=vectors,
+            response_kind=sides.response_kind,
+            from_classes=_learns_classes(entry, model_flags.use_labels),
+            run=functools.partial(fit_model, quiet=quiet),
+        )
+    known = {"text": text, "languages": cutting, "chosen": chosen}
     saved = inputs.fitted_folder(
-        estimator, corpus, text, languages=cutting, documents=given.keep_documents
+        estimator, corpus, documents=given.keep_documents, **known
     )
-    saved = dataclasses.replace(saved, chosen=chosen)
     advice = "" if done.ended else ", the maximum (--max-iter raises it)"
     save_and_report(
         saved,
@@ -287,44 +289,6 @@ def _about(given: _Flags) -> dict[str, Any] | None:
     return dict(zip(names, vectors, strict=True))
 
 
-def _learn(
-    estimator: Any,
-    corpus: Any,
-    entry: ModelEntry,
-    use_labels: bool | None,
-    sides: SideOptions,
-    languages: Mapping[str, Any],
-    *,
-    vectors: Any,
-    about: Mapping[str, Any] | None,
-    quiet: bool,
-) -> FitReport:
-    """Fit a model to the words, labels, sides and languages (or none) of a corpus."""
-    from topicfold.session.fitting import NoClassesError, fit_documents, started_from
-
-    try:
-        with started_from(about, None, estimator, corpus.counts, vectors):
-            done: FitReport = fit_documents(
-                *(estimator, corpus.counts),
-                words=corpus.vocabulary,
-                labels=corpus.labels,
-                times=corpus.times,
-                known=sides.data(corpus),
-                languages=languages,
-                embeddings=vectors,
-                response_kind=sides.response_kind,
-                from_classes=_learns_classes(entry, use_labels),
-                run=functools.partial(fit_model, quiet=quiet),
-            )
-    except NoClassesError as error:
-        reason = str(error).partition(". ")[0]
-        raise CommandError(
-            f"{reason}. Name the column of the labels with --label, or put files into "
-            "a sub-folder for each class."
-        ) from error
-    return done
-
-
 # Models that learn from what a flag names, and only from that.
 _NEEDS = {
     "authors": "authors",
@@ -334,8 +298,12 @@ _NEEDS = {
 }
 
 
-def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> None:
-    """Refuse a model without what it is to learn from."""
+def _asked_model(given: _Flags, sides: SideOptions, seeds: Path | None) -> ModelEntry:
+    """Return the model to fit; refuse one without what it is to learn from."""
+    name = given.model
+    if name == "lda":
+        name = "seeded" if seeds is not None else sides.model_name()
+    entry = find_model(name)
     needed = _NEEDS.get(entry.name)
     if needed is not None and getattr(sides, needed) in (None, False, []):
         raise CommandError(
@@ -348,16 +316,9 @@ def _check_known(entry: ModelEntry, sides: SideOptions, seeds: Path | None) -> N
         )
     if entry.name == "seeded" and seeds is None:
         raise CommandError("The model seeded needs --seeds, a file of seed words.")
-
-
-def _fit_size(model: Any, X: Any, least: int, jobs: int, *, quiet: bool) -> str:
-    """Take as many topics as the corpus has, and say and return why."""
-    from topicfold.session.fitting import choose_size
-
-    size, reason = choose_size(model, X, n_jobs=jobs, least=least)
-    if not quiet:
-        show_fact("Topics", f"{size}: {reason} (--topics sets another number)")
-    return reason
+    if given.report and not entry.has_topics:
+        raise CommandError(f"The model {entry.name} has no topics to report.")
+    return entry
 
 
 def advise_short(corpus: Any, entry: Any) -> None:

@@ -15,11 +15,21 @@ import typer
 from topicfold.cli.console import CommandError
 
 _STDIN = Path("/dev/stdin")
+STDOUT = "-"
 
 
 def flag(help: str, default: Any = None, names: str = "", **more: Any) -> Any:
     """Return a flag; it is called like its attribute unless names are given."""
     return typer.Option(default, *names.split(), help=help, **more)
+
+
+def output(
+    help: str, default: Any = ..., metavar: str = "DIR", show_default: Any = True
+) -> Any:
+    """Return the flag of what a command writes."""
+    return flag(
+        help, default, "--output -o", metavar=metavar, show_default=show_default
+    )
 
 
 class Flags:

@@ -37,16 +37,26 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
       import topicfold
       topicfold.load("reviews-model").get_params()
     """
+    from topicfold.editing import edit_in_words, edit_log
+    from topicfold.persistence.model_folder import load_model_folder
+
     asked = [name for name in ("json", "describe", "log") if getattr(given, name)]
     if len(asked) > 1:
         raise CommandError(
             f"give one of {' and '.join(f'--{name}' for name in asked)}."
         )
     if given.describe:
-        typer.echo(_printable_lines(_description(folder)))
+        from topicfold.session.describing import describe
+
+        saved = load_model_folder(folder)
+        text = str(describe(saved, saved.topic_data()))
+        typer.echo("\n".join(map(printable, text.splitlines())))
         return
     if given.log:
-        typer.echo(json.dumps(_log(folder), indent=2, ensure_ascii=False))
+        log = edit_log(load_model_folder(folder).model)
+        if not log["edits"]:
+            raise CommandError(f"the topics of {folder} have not been edited.")
+        typer.echo(json.dumps(log, indent=2, ensure_ascii=False))
         return
     facts = model_facts(folder)
     if given.json:
@@ -68,35 +78,9 @@ def info(folder: flags.ModelArgument, *, given: _Flags) -> None:
         line = _left_out_line(facts["text"].get("left_out"))
         if line:
             show_fact("Left out", line)
-    from topicfold.editing import edit_in_words
-
     for edit in facts["edits"]:
         show_fact("Edit", one_line(edit_in_words(edit)))
     show_fact("File", f"{_size(facts['bytes'])}, topicfold {facts['version']}")
-
-
-def _description(folder: Path) -> str:
-    from topicfold.persistence.model_folder import load_model_folder
-    from topicfold.session.describing import describe
-
-    saved = load_model_folder(folder)
-    return str(describe(saved, saved.topic_data()))
-
-
-def _printable_lines(text: str) -> str:
-    """Return text of several lines without what a terminal would obey."""
-    return "\n".join(printable(line) for line in text.splitlines())
-
-
-def _log(folder: Path) -> dict[str, Any]:
-    """Return the log of edits of a saved model; an error if there are none."""
-    from topicfold.editing import edit_log
-    from topicfold.persistence.model_folder import load_model_folder
-
-    log = edit_log(load_model_folder(folder).model)
-    if not log["edits"]:
-        raise CommandError(f"the topics of {folder} have not been edited.")
-    return log
 
 
 def model_facts(folder: Path) -> dict[str, Any]:

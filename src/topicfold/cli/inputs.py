@@ -15,7 +15,7 @@ from topicfold.cli.flags import Flags, flag
 from topicfold.exceptions import DataError
 
 if TYPE_CHECKING:
-    from topicfold.corpus import Corpus, DiskCorpus
+    from topicfold.corpus import Corpus, DiskCorpus, Texts
     from topicfold.corpus.lines import Progress
     from topicfold.persistence.model_folder import ModelFolder
 
@@ -115,6 +115,15 @@ class TextOptions(Flags):
             *("sheet", "encoding", "skip_bad_lines"),
         )
         return {name: value for name in names if (value := getattr(self, name))}
+
+    def read_texts(
+        self, source: str, kind: str, extra: Sequence[str], progress: Any
+    ) -> Texts:
+        """Read texts of a kind, with extra columns."""
+        from topicfold.corpus.texts import read_texts
+
+        how = {"format": kind, "extra": extra, "progress": progress}
+        return read_texts(source, **self.reading(), **how)
 
     def frequency_bounds(self) -> dict[str, Any]:
         """Return `min_df` and `max_df` as numbers, where they were given."""
@@ -254,7 +263,6 @@ def read_corpus(
     of a column that is read elsewhere, so that it is not shown as one without use.
     """
     from topicfold.corpus.files import count_texts
-    from topicfold.corpus.texts import read_texts
 
     if is_built_in(source, options):
         bounds = options.frequency_bounds()
@@ -263,9 +271,8 @@ def read_corpus(
     if kind is None:
         return _read_counts(source, options, {}), None
     settings = options.vectorizing() | ({"keep": list(keep)} if keep else {})
-    how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source, quiet=quiet) as progress:
-        found = read_texts(source, progress=progress, **how)
+        found = options.read_texts(source, kind, extra, progress)
         corpus = count_texts(found, Path(source), **with_function(settings))
     if not quiet and found.columns:
         show_fact("Columns", _columns_line(found.columns, found.times, embeddings))
@@ -345,8 +352,6 @@ def count_new_documents(
     vocabulary are left out, with one note on standard error that ends in `unknown`.
     Counts must have the model's vocabulary.
     """
-    from topicfold.corpus.texts import read_texts
-
     kind = options.text_format(source)
     if kind is None:
         own = (saved.text or {}) if saved.corpus == BUILT_IN else {}
@@ -354,9 +359,8 @@ def count_new_documents(
         found = _read_counts(source, options, bounds)
         _check_vocabulary(found.vocabulary, saved, source)
         return found.counts, found
-    how = options.reading() | {"format": kind, "extra": extra}
     with reading_progress(source) as progress:
-        known = read_texts(source, progress=progress, **how)
+        known = options.read_texts(source, kind, extra, progress)
     if not words:
         from scipy import sparse
 
@@ -399,33 +403,17 @@ def _read_counts(
     return load_docs(**bounds)
 
 
-def check_topics(n_topics: int, n_documents: int) -> None:
-    """Refuse more topics than documents, which would take long and tell nothing."""
-    from topicfold.core.parameters import few_topics
-
-    if n_topics > n_documents:
-        raise CommandError(
-            f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
-            f"fewer, such as --topics {few_topics(n_documents)}; topicfold "
-            "choose-k compares several numbers."
-        )
-
-
 def fitted_folder(
-    model: Any,
-    corpus: Any,
-    text: dict[str, Any] | None,
-    *,
-    languages: dict[str, Any] | None = None,
-    documents: bool = False,
+    model: Any, corpus: Any, *, documents: bool = False, **more: Any
 ) -> ModelFolder:
     """Return a fitted model with what is known of its documents, to save it.
 
-    `documents` says whether their texts and counts are saved too.
+    `documents` says whether their texts and counts are saved too; `more` are other
+    attributes of a `ModelFolder`.
     """
     from topicfold.persistence.model_folder import ModelFolder, known_of
 
-    known = known_of(corpus) | {"text": text}
+    known = known_of(corpus) | more
     size = sum(map(len, known.get("texts", ())))
     if documents and size > _MOST_TEXT:
         tell(
@@ -435,7 +423,7 @@ def fitted_folder(
         )
     if not documents or size > _MOST_TEXT:
         known = {k: v for k, v in known.items() if k not in ("texts", "counts")}
-    return ModelFolder(model=model, languages=languages, **known)
+    return ModelFolder(model=model, **known)
 
 
 @contextlib.contextmanager

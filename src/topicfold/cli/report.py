@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli import inputs
+from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     CommandError,
     counted,
@@ -32,12 +32,8 @@ _Model = Annotated[
 
 
 class _Flags(Flags):
-    output: Path | None = flag(
-        "File to write.",
-        None,
-        "--output -o",
-        metavar="FILE",
-        show_default="MODEL/report.html",
+    output: Path | None = flags.output(
+        "File to write.", None, "FILE", "MODEL/report.html"
     )
     documents: str | None = flag(
         "The documents that the model was fitted on; the report then shows their "
@@ -92,18 +88,13 @@ def report(model: _Model, *, given: _Flags, options: inputs.TextOptions) -> None
     if given.documents is not None:
         with working(f"Reading {given.documents} …"):
             data = _with_documents(data, given.documents, options)
-    from topicfold.report import write_report
-
-    with working("Writing the report …"):
-        write_report(
-            data,
-            file,
-            title=given.title or report_title(name, data),
-            max_documents=given.max_documents,
-            size_limit=int(given.max_size * 1_000_000),
-            term_of=_term_of(text),
-            against=other,
-        )
+    _write(
+        *(data, file, name, text),
+        title=given.title or report_title(name, data),
+        max_documents=given.max_documents,
+        size_limit=int(given.max_size * 1_000_000),
+        against=other,
+    )
     if other is not None:
         _show_matching(data, other)
     show_fact("Report", str(file))
@@ -167,7 +158,8 @@ def report_fit(
         if getattr(corpus, "texts", None) is not None:
             data = dataclasses.replace(data, texts=corpus.texts)
         counts = saved.counts if corpus is None else corpus.counts
-        return _write(saved, data, file, counts, quiet=quiet)
+        about = saved.corpus, saved.text
+        return _write(data, file, *about, counts=counts, quiet=quiet)
     except Exception as error:
         tell(
             "warning",
@@ -181,24 +173,28 @@ def report_effects(saved: ModelFolder, found: Any, file: Path) -> None:
     """Write the report of a saved model with a view of effects."""
     data = saved.topic_data()
     data = dataclasses.replace(data, sides=(*data.sides, found.side_table()))
-    _write(saved, data, file, saved.counts)
+    _write(data, file, saved.corpus, saved.text, counts=saved.counts)
 
 
 def _write(
-    saved: ModelFolder, data: TopicData, file: Path, counts: Any, *, quiet: bool = False
+    data: TopicData,
+    file: Path,
+    corpus: str,
+    text: Mapping[str, Any] | None,
+    *,
+    counts: Any = None,
+    quiet: bool = False,
+    **options: Any,
 ) -> Path:
     from scipy import sparse
 
     from topicfold.report import write_report
 
+    options = {"title": report_title(corpus, data), "term_of": _term_of(text)} | options
+    if sparse.issparse(counts):
+        options["counts"] = counts
     with working("Writing the report …", quiet=quiet):
-        return write_report(
-            data,
-            file,
-            title=report_title(saved.corpus, data),
-            counts=counts if sparse.issparse(counts) else None,
-            term_of=_term_of(saved.text),
-        )
+        return write_report(data, file, **options)
 
 
 def save_and_report(

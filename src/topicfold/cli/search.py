@@ -13,14 +13,13 @@ import typer
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import (
     CommandError,
-    csv_table,
     one_line,
     stdout_console,
     tell,
 )
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.sides import read_embeddings, read_vectors
-from topicfold.core.tables import printable
+from topicfold.core.tables import csv_table, printable
 
 if TYPE_CHECKING:
     from topicfold.search import TopicIndex

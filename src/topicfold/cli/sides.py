@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from topicfold.cli.console import CommandError, tell
 from topicfold.cli.flags import Flags, flag
-from topicfold.cli.inputs import count_known, stop_words_of, with_function
+from topicfold.cli.inputs import stop_words_of, with_function
 from topicfold.exceptions import DataError
 from topicfold.known import (
     BETWEEN,
@@ -69,9 +69,14 @@ class SideOptions(Flags):
 
     def columns(self) -> list[str]:
         """Return the columns to read beside the text, each once."""
-        named = [self.authors, self.response, self.content, *(self.features or ())]
-        named += [*columns_in({"prevalence": self._prevalence()}), *self.languages()]
-        return list(dict.fromkeys(name for name in named if name is not None))
+        return list(dict.fromkeys([*columns_in(self._named()), *self.languages()]))
+
+    def _named(self) -> dict[str, Any]:
+        """Return the columns of what is known, by its keyword."""
+        named: dict[str, Any] = {"authors": self.authors, "features": self.features}
+        named |= {"prevalence": self._prevalence() or None, "content": self.content}
+        named["response"] = self.response
+        return {keyword: names for keyword, names in named.items() if names is not None}
 
     def _prevalence(self) -> str | list[str]:
         """Return the formula, or the columns."""
@@ -111,20 +116,15 @@ class SideOptions(Flags):
                 f"--response-kind is {self.response_kind!r}. Give one of "
                 f"{', '.join(_KINDS)}."
             )
-        wrong = {"X", "y"} & self.languages().keys()
-        if wrong:
-            raise CommandError(
-                f"--language {min(wrong)}: X and y are the names of the counts and the "
-                "labels. Give the column another name."
-            )
+        if self.language:
+            from topicfold.session.languages import languages_named
+
+            languages_named(self.languages())
 
     def data(self, corpus: Any) -> dict[str, Any]:
         """Return what `fit` and `transform` take, by keyword; without languages."""
-        extra = _columns_of(corpus, self.columns())
-        named: dict[str, Any] = {"authors": self.authors, "features": self.features}
-        named |= {"prevalence": self._prevalence() or None, "content": self.content}
-        named["response"] = self.response
-        found = known_data({k: v for k, v in named.items() if v is not None}, extra)
+        extra = getattr(corpus, "extra", None) or {}
+        found = known_data(self._named(), extra)
         if self.response is not None and self.response_kind is not None:
             self._check_response(found, extra[self.response])
         if self.links is not None:
@@ -177,17 +177,10 @@ def count_languages(
 
 def check_languages(sides: SideOptions, saved: Any) -> None:
     """Refuse languages that a saved model does not have."""
-    from topicfold.session.languages import languages_of
+    from topicfold.session.languages import check_language
 
-    own = languages_of(saved.model)
     for name, words in sides.languages().items():
-        if name not in own:
-            first = next(iter(saved.languages or ()), None)
-            hint = f" {first!r} is its first: name it with --text." if first else ""
-            raise CommandError(
-                f"the model has no language {name!r} besides its first; it has "
-                f"{', '.join(own) or 'none'}.{hint}"
-            )
+        check_language(saved, name)
         if words is not None:
             raise CommandError(
                 f"--language {name}={words}: the stop words were chosen in the fit. "
@@ -195,40 +188,20 @@ def check_languages(sides: SideOptions, saved: Any) -> None:
             )
 
 
-def known_languages(
-    sides: SideOptions, texts: Mapping[str, list[str]], saved: Any, options: Any
-) -> dict[str, Any]:
-    """Return the counts of new texts in the words of a saved model's languages."""
-    from topicfold.session import languages
-
-    count = functools.partial(count_known, options=options)
-    return languages.known_languages(saved, sides.languages(), texts, count)
-
-
 def _first_text(values: Sequence[str]) -> str:
     return next(value for value in values if numbers_in([value]) is None)
 
 
-def _columns_of(corpus: Any, names: Sequence[str]) -> Mapping[str, list[str]]:
-    extra: Mapping[str, list[str]] = getattr(corpus, "extra", None) or {}
-    missing = [name for name in names if name not in extra]
-    if missing:
-        raise CommandError(
-            f"the documents have no column {missing[0]!r}, because they are counts. "
-            "Give a table with a column of texts."
-        )
-    return extra
-
-
-def file_text(path: Path) -> str:
+def file_text(path: Path, named: str = "") -> str:
     """Return the text of a small file that a flag names, its lines ended by one sign.
 
-    It is read as UTF-8, or else as Western European, with a note.
+    It is read as UTF-8, or else as Western European, with a note. `named` says, for the
+    error where there is none, what the file is to have.
     """
     from topicfold.corpus.lines import read_whole
 
     if not path.exists():
-        raise CommandError(f"there is no file {path}.")
+        raise CommandError(f"there is no file {path}. {named}".rstrip())
     try:
         text, guessed = read_whole(path)
     except DataError as error:
@@ -255,12 +228,11 @@ def read_links(path: Path, flag: str = "--graph") -> Any:
 
     from topicfold.corpus.files import links_of
 
-    if not path.is_file():
-        raise CommandError(
-            f"there is no file {path}. {flag} names a file of links: on each line the "
-            "numbers of two documents, counted from 0, and optionally a weight."
-        )
-    links = links_of(file_text(path), path)
+    named = (
+        f"{flag} names a file of links: on each line the numbers of two documents, "
+        "counted from 0, and optionally a weight."
+    )
+    links = links_of(file_text(path, named), path)
     if not len(links):
         raise CommandError(f"{path} has no links.")
     if len(links) == links.shape[1]:  # never to be taken for a matrix of all documents
@@ -346,11 +318,8 @@ def _checked(found: Any, n_rows: int, given: str, what: str = "document") -> Any
 
 def read_about(path: Path) -> list[str]:
     """Read the names of described topics: a line for each, up to its colon."""
-    if not path.is_file():
-        raise CommandError(
-            f"there is no file {path}. --about names a file with a line for each topic."
-        )
-    lines = [line.strip() for line in file_text(path).split("\n")]
+    text = file_text(path, "--about names a file with a line for each topic.")
+    lines = [line.strip() for line in text.split("\n")]
     names = [line.partition(":")[0].strip() for line in lines if line]
     twice = [name for name in names if names.count(name) > 1]
     if not names or "" in names or twice:
@@ -365,45 +334,39 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
 
     Spaces separate the words of a line without commas.
     """
-    if not path.is_file():
-        raise CommandError(
-            f"there is no file {path}. --seeds names a file with a line for each "
-            "topic, such as space: orbit, launch, moon."
-        )
-    text = file_text(path)
+    text = file_text(
+        path,
+        "--seeds names a file with a line for each topic, such as space: orbit, "
+        "launch, moon.",
+    )
+    found: Iterable[tuple[str, str, Any]]
     if text.lstrip().startswith("{"):
-        return _json_seeds(path, text)
+        form, empty = '{"space": ["orbit", "moon"]}', "has no list of words"
+        pairs = json_of(text, path, form, object_pairs_hook=list)
+        found = [(str(path), *pair) for pair in pairs]
+    else:
+        form, empty = "its name, a colon and words separated by commas", "has no words"
+        found = _seed_lines(text, path)
     seeds: dict[str, list[str]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, _, rest = line.partition(":")
-        parts = rest.split(",") if "," in rest else rest.split()
-        words = [word.strip().lower() for word in parts if word.strip()]
-        if not words or not name.strip() or name.strip() in seeds:
-            problem = "comes twice" if words else "has no words"
+    for place, name, words in found:
+        right = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if not right or not words or not name.strip() or name in seeds:
+            problem = "comes twice" if name in seeds else empty
             problem = problem if name.strip() else "has no name"
             raise CommandError(
-                f"{path}, line {number}: the topic {name.strip()[:80]!r} {problem}. "
-                "Write its name, a colon and words separated by commas."
+                f"{place}: the topic {name[:80]!r} {problem}. Write {form}."
             )
-        seeds[name.strip()] = words
+        seeds[name] = [word.lower() for word in words]
     if not seeds:
         raise CommandError(f"{path} has no seed words.")
     return seeds
 
 
-def _json_seeds(path: Path, text: str) -> dict[str, list[str]]:
-    """Return the seed words of ``{"space": ["orbit", "moon"]}``."""
-    form = '{"space": ["orbit", "moon"]}'
-    seeds: dict[str, list[str]] = {}
-    for name, words in json_of(text, path, form, object_pairs_hook=list):
-        right = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        if not right or not words or not name.strip() or name in seeds:
-            problem = "comes twice" if name in seeds else "has no list of words"
-            problem = problem if name.strip() else "has no name"
-            raise CommandError(
-                f"{path}: the topic {name[:80]!r} {problem}. Write {form}."
-            )
-        seeds[name] = [word.lower() for word in words]
-    return seeds
+def _seed_lines(text: str, path: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield place, topic and words of every line that has some."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            name, _, rest = line.partition(":")
+            words = rest.split(",") if "," in rest else rest.split()
+            named = [word.strip() for word in words if word.strip()]
+            yield f"{path}, line {number}", name.strip(), named

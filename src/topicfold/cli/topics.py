@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import csv_table, plain_table, stdout_console, tell
+from topicfold.cli.console import plain_table, stdout_console, tell
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
-from topicfold.core.tables import printable
+from topicfold.core.tables import csv_table, printable
 
 if TYPE_CHECKING:
     from rich.table import Table

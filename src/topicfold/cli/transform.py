@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,27 +12,23 @@ from typing import Any, TextIO
 
 from topicfold.cli import flags, inputs
 from topicfold.cli.console import CommandError, tell
-from topicfold.cli.flags import Flags, check_folder, flag, takes_flags
+from topicfold.cli.flags import Flags, check_folder, takes_flags
 from topicfold.cli.sides import (
     SideOptions,
     check_languages,
-    known_languages,
     read_embeddings,
 )
 from topicfold.core.lazy import optional
 from topicfold.known import taken_by, with_times
 
-STDOUT = "-"
 _SUFFIXES = (".csv", ".parquet", ".npz")
 
 
 class _Flags(Flags):
-    output: str = flag(
+    output: str = flags.output(
         "File to write, ending in .csv, .parquet or .npz (arrays ids and doc_topics); "
         "- prints CSV.",
-        STDOUT,
-        "--output -o",
-        metavar="FILE",
+        *(flags.STDOUT, "FILE"),
     )
     embeddings: str | None = flags.EMBEDDINGS
 
@@ -65,11 +62,11 @@ def transform(
     """
     output = given.output
     suffix = Path(output).suffix.lower()
-    if output != STDOUT and suffix not in _SUFFIXES:
+    if output != flags.STDOUT and suffix not in _SUFFIXES:
         raise CommandError(
             f"--output is {output!r}. Give a name ending in .csv, .parquet or .npz."
         )
-    if output != STDOUT:
+    if output != flags.STDOUT:
         check_folder(Path(output))
     if suffix == ".parquet":
         need, install = "Parquet needs pyarrow", "'topicfold[parquet]'"
@@ -116,7 +113,7 @@ def transform(
         saved.model, [f"topic{k}" for k in range(mixtures.shape[1])]
     )
     table = (names, columns, mixtures)
-    if output == STDOUT:
+    if output == flags.STDOUT:
         _write_csv(sys.stdout, *table)
     else:
         write_atomically(Path(output), lambda to: _write(to, suffix, *table))
@@ -136,6 +133,8 @@ def _read(
     source: str, saved: Any, options: inputs.TextOptions, sides: SideOptions
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Return the counts of new documents, what is known of them, and languages."""
+    from topicfold.session.languages import known_languages
+
     wanted, extra = list(sides.languages()), sides.columns()
     if not wanted:
         return (*inputs.count_new_documents(source, saved, options, extra), {})
@@ -160,7 +159,8 @@ def _read(
         counts, found = inputs.count_new_documents(
             source, saved, options, extra, words=first
         )
-    return counts, found, known_languages(sides, found.extra, saved, options)
+    count = functools.partial(inputs.count_known, options=options)
+    return counts, found, known_languages(saved, wanted, found.extra, count)
 
 
 def _write_csv(

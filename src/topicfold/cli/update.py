@@ -6,18 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import CommandError, counted, working
+from topicfold.cli.console import counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.sides import read_embeddings
 
 
 class _Flags(Flags):
-    output: Path | None = flag(
-        "Folder for the result.",
-        None,
-        "--output -o",
-        metavar="DIR",
-        show_default="the folder of the model",
+    output: Path | None = flags.output(
+        "Folder for the result.", None, show_default="the folder of the model"
     )
     refit: bool = flag(
         "Learn from all documents again, starting from the present topics; edits "
@@ -74,11 +70,6 @@ def update(
     target = given.output or folder
     saved = load_model_folder(folder)
     check_output_folder(target, replace=given.force or given.output is None)
-    if saved.counts is None or not hasattr(saved.model, "doc_topics_"):
-        raise CommandError(
-            f"the model in {folder} was saved without its documents, so it cannot "
-            "learn from more. Fit it again; topicfold fit saves the documents."
-        )
     with_words = learns(saved.model) and saved.texts is not None
     unknown = "and are ignored; fit the model again to learn these words"
     counts, found = inputs.count_new_documents(

@@ -25,6 +25,7 @@ from scipy import sparse
 from topicfold.core.parameters import level_of_caller
 from topicfold.core.threads import (
     balanced_ranges,
+    blocks_of,
     even_ranges,
     one_blas_thread,
     run_in_order,
@@ -225,23 +226,31 @@ class SparseRows:
         return out
 
 
+def only_rows(X: Any, rows: NDArray[np.integer]) -> sparse.csr_matrix:
+    """Return counts of which only some rows (rising) are left, the others empty."""
+    part = sparse.csr_matrix(X[rows])
+    sizes = np.zeros(X.shape[0], part.indptr.dtype)
+    sizes[rows] = np.diff(part.indptr)
+    indptr = np.r_[part.indptr[:1], np.cumsum(sizes, dtype=part.indptr.dtype)]
+    return sparse.csr_matrix((part.data, part.indices, indptr), X.shape)
+
+
 def tall_product(left: Any, right: Any, threads: int) -> NDArray[Any]:
     """Return ``left @ right`` of many rows, the same bits for any number of threads."""
     if len(left) <= _CHUNK:
         return np.asarray(left @ right)
     out = np.empty((left.shape[0], right.shape[1]), np.result_type(left, right))
-    starts = range(0, len(left), _CHUNK)
 
     def task(start: int, stop: int) -> None:
         np.matmul(left[start:stop], right, out=out[start:stop])
 
-    run_ranges(task, [(s, min(s + _CHUNK, len(left))) for s in starts], threads)
+    run_ranges(task, blocks_of(len(left), _CHUNK), threads)
     return out
 
 
-def row_sums(X: sparse.csr_matrix, threads: int = 1) -> NDArray[np.float64]:
+def row_sums(X: Any, threads: int = 1) -> NDArray[np.float64]:
     """``X.sum(axis=1)`` in float64, by several threads."""
-    if threads == 1:
+    if threads == 1 or not isinstance(X, sparse.csr_matrix):
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     sums = np.empty(X.shape[0])
 
@@ -263,13 +272,14 @@ def column_sums(X: Any, threads: int = 1) -> NDArray[np.float64]:
     if not isinstance(X, sparse.csr_matrix) or n_rows <= _ROWS_SUMMED:
         return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
 
+    blocks = blocks_of(n_rows, _ROWS_SUMMED)
+
     def add(block: int) -> NDArray[np.float64]:
-        start = block * _ROWS_SUMMED
-        rows = rows_of(X, start, min(start + _ROWS_SUMMED, n_rows))
+        rows = rows_of(X, *blocks[block])
         return np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
 
     total = np.zeros(X.shape[1])
-    for sums in run_in_order(add, -(-n_rows // _ROWS_SUMMED), threads):
+    for sums in run_in_order(add, len(blocks), threads):
         total += sums
     return total
 
@@ -477,15 +487,15 @@ def check_values(X: sparse.csr_matrix, name: str, threads: int) -> None:
 
 
 # A prior that was learned, or what else is known of a document, may say more.
-_WITHOUT_WORDS = "mixture that is expected without words (uniform in most models)"
+WITHOUT_WORDS = "mixture that is expected without words (uniform in most models)"
 
 
-def warn_empty(X: sparse.csr_matrix) -> None:
-    """Say once that documents have no word."""
+def warn_empty(X: sparse.csr_matrix, instead: str = WITHOUT_WORDS) -> None:
+    """Say once that documents have no word, and what they get."""
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(empty) and X.shape[0] > 0 and not _said_in_search():
         warnings.warn(
-            empty_sentence(empty.tolist(), X.shape[0], _WITHOUT_WORDS),
+            empty_sentence(empty.tolist(), X.shape[0], instead),
             EmptyDocumentWarning,
             stacklevel=level_of_caller(),
         )

@@ -32,6 +32,14 @@ def encode_labels(y: Any, n_documents: int) -> NDArray[np.int64] | None:
     return codes if len(classes) else None
 
 
+def require_labels(y: Any, name: str, advice: str) -> None:
+    """Refuse a fit without labels."""
+    if y is None:
+        raise DataError(
+            f"{name} requires y to be passed, but the target y is None. {advice}"
+        )
+
+
 def class_numbers(
     y: Any, n_documents: int, unknown_label: Any = None, name: str = "y"
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:

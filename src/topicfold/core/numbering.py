@@ -10,7 +10,7 @@ gaps: the numbers are those of the rows again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -50,19 +50,6 @@ def fitted_size(edits: Iterable[Mapping[str, Any]], n_topics: int) -> int:
     except (KeyError, TypeError, ValueError):  # a damaged file
         return n_topics
     return max(1, n_topics + sum(len(gone) - more for gone, more in changes))
-
-
-def no_topic(topic: int, numbers: Sequence[int]) -> str:
-    """Return why a number is that of no topic."""
-    if 0 <= topic < numbers[-1]:
-        return (
-            f"Topic {topic} no longer exists: it was merged into another one, or "
-            "dropped."
-        )
-    last = f"; the last topic is {numbers[-1]}"
-    if len(numbers) == numbers[-1] + 1:
-        last = f"; topics are 0 to {numbers[-1]}"
-    return f"There is no topic {topic}{last}."
 
 
 def renumbered(model: Any) -> Any:

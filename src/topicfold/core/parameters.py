@@ -136,10 +136,14 @@ class DeclaredParameters:
             if name != "self":
                 setattr(self, name, value)
 
+    def _shared_with(self, cls: Any) -> dict[str, Any]:
+        """Return the values here of the parameters that another class has, too."""
+        own = self._get_param_names()  # type: ignore[attr-defined]
+        return {n: getattr(self, n) for n in cls._get_param_names() if n in own}
+
     def _made_part(self) -> Any:
         """Return the part with the values that its parameters have here."""
-        shared = [n for n in self._part._get_param_names() if n in vars(self)]
-        return self._part(**{name: getattr(self, name) for name in shared})
+        return self._part(**self._shared_with(self._part))
 
 
 def _own_constraints(cls: type) -> Iterator[tuple[str, list[Any]]]:

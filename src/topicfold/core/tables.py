@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,12 +105,8 @@ def text_table(rows: Rows, *, width: int | None = None, narrow: bool = False) ->
         return "\n".join(_lines([*before, short], numbers))
     head, *lines = _lines(before, numbers)
     below = (_wrapped(cell, width) for cell in last[1:])
-    return "\n".join(
-        [
-            head,
-            *(part for pair in zip(lines, below, strict=True) for part in pair if part),
-        ]
-    )
+    pairs = zip(lines, below, strict=True)
+    return "\n".join([head, *(part for pair in pairs for part in pair if part)])
 
 
 def _total(columns: Sequence[Sequence[str]]) -> int:
@@ -219,6 +217,15 @@ def markdown_table(rows: Rows) -> str:
     lines = [list(rows[0]), *(row.values() for row in rows)]
     head, *rest = [f"| {' | '.join(map(str, line))} |" for line in lines]
     return "\n".join([head, "|---" * len(rows[0]) + "|", *rest])
+
+
+def csv_table(rows: Rows) -> str:
+    """Return rows as CSV, below the names of their columns."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
 
 
 def _cell(value: Any) -> str:

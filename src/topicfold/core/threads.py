@@ -12,9 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,12 @@ def even_ranges(n_rows: int, n_ranges: int) -> list[tuple[int, int]]:
     n_ranges = min(n_ranges, n_rows)
     cuts = [n_rows * i // max(n_ranges, 1) for i in range(n_ranges + 1)]
     return list(pairwise(cuts))
+
+
+def blocks_of(n_rows: int, size: int) -> list[tuple[int, int]]:
+    """Cut rows into ranges of `size` rows, at least one, and the last of the rest."""
+    size = max(size, 1)
+    return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 def run_ranges(
@@ -187,37 +194,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-class _OneBlasThread:
-    """The limit of the whole process, shared by all threads that ask for it.
+_blas = SimpleNamespace(lock=threading.Lock(), users=0, limit=None)
 
-    Each setting it by itself, the last to leave would bring back what the first had
-    set: one thread, for good.
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread, so that sums have one order.
+
+    The limit is that of the whole process, shared by all threads that ask for it. Each
+    setting it by itself, the last to leave would bring back what the first had set: one
+    thread, for good.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._users += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep BLAS and LAPACK to one thread, so that sums have one order."""
-    return _ONE_BLAS_THREAD
+    with _blas.lock:
+        if _blas.users == 0:
+            _blas.limit = _controller().limit(limits=1, user_api="blas")
+        _blas.users += 1
+    try:
+        yield
+    finally:
+        with _blas.lock:
+            _blas.users -= 1
+            if _blas.users == 0:
+                _blas.limit.restore_original_limits()
 
 
 @lru_cache(maxsize=1)

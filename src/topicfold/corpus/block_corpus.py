@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,11 @@ class BlockCorpus(ABC):
         """First row of every block, and the number of rows."""
         return np.r_[0, np.cumsum(self.block_rows, dtype=np.int64)]
 
+    @property
+    def row_ranges(self) -> list[slice]:
+        """Rows of every block."""
+        return [slice(*edges) for edges in pairwise(self.offsets.tolist())]
+
     def sum(self, axis: int | None = None, dtype: DTypeLike = np.float64) -> Any:
         """Return the sum of all counts, by term (axis 0) or by document (axis 1)."""
         if axis is None:
@@ -176,15 +182,35 @@ class BlockCorpus(ABC):
         return self._take(chosen)
 
 
-class JoinedBlocks(BlockCorpus):
+class _DerivedBlocks(BlockCorpus):
+    """A corpus made of the rows of another when they are read."""
+
+    def __init__(self, corpus: BlockCorpus) -> None:
+        self._corpus = corpus
+        self.dtype, self.storage = corpus.dtype, corpus.storage
+        self.keep_bytes, self.block_rows = corpus.keep_bytes, corpus.block_rows
+
+    @abstractmethod
+    def _made(self, own: sparse.csr_matrix, rows: Any) -> sparse.csr_matrix:
+        """Return rows of the corpus, made of those of the other."""
+
+    def block(self, number: int) -> sparse.csr_matrix:
+        """Return a block with its columns."""
+        own = self._corpus.block(number)  # type: ignore[attr-defined]
+        return self._made(own, self.row_ranges[number])
+
+    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
+        rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
+        return self._made(self._corpus._take(chosen), rows)
+
+
+class JoinedBlocks(_DerivedBlocks):
     """A corpus with more columns (`BlockCorpus.join`), of which nothing is stored."""
 
     def __init__(self, corpus: BlockCorpus, more: Any, weight: float) -> None:
-        self._corpus, self._more, self._weight = corpus, more, weight
-        self.dtype, self.storage = corpus.dtype, corpus.storage
-        self.keep_bytes = corpus.keep_bytes
+        super().__init__(corpus)
+        self._more, self._weight = more, weight
         self.vocabulary = None if more.shape[1] else corpus.vocabulary
-        self.block_rows = corpus.block_rows
         ends = more.indptr[corpus.offsets].astype(np.int64)
         self.block_nnz = corpus.block_nnz + np.diff(ends)
         if isinstance(more, BlockCorpus):
@@ -195,10 +221,7 @@ class JoinedBlocks(BlockCorpus):
         self.document_frequencies = np.r_[corpus.document_frequencies, frequencies]
         self.term_totals = np.r_[weight * corpus.term_totals, totals]
 
-    def block(self, number: int) -> sparse.csr_matrix:
-        """Return a block with all its columns."""
-        own = self._corpus.block(number)  # type: ignore[attr-defined]
-        rows = slice(*self.offsets[number : number + 2])
+    def _made(self, own: sparse.csr_matrix, rows: Any) -> sparse.csr_matrix:
         return join_rows(own, self._weight, self._more[rows])
 
     def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
@@ -206,22 +229,17 @@ class JoinedBlocks(BlockCorpus):
         sums = np.asarray(self._more.sum(axis=1, dtype=np.float64)).ravel()
         return nnz, self._weight * self._corpus.sum(axis=1) + sums
 
-    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
-        rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
-        return join_rows(self._corpus._take(chosen), self._weight, self._more[rows])
 
-
-class SlicedBlocks(BlockCorpus):
+class SlicedBlocks(_DerivedBlocks):
     """A corpus with other columns (`BlockCorpus.by_slice`), of which nothing is stored.
 
     `pairs` has ``word · n_slices + slice`` of each column.
     """
 
     def __init__(self, corpus: BlockCorpus, slices: Rows, n_slices: int) -> None:
-        self._corpus, self._slices, self._n_slices = corpus, slices, n_slices
-        self.dtype, self.storage = corpus.dtype, corpus.storage
-        self.keep_bytes = corpus.keep_bytes
-        self.block_rows, self.block_nnz = corpus.block_rows, corpus.block_nnz
+        super().__init__(corpus)
+        self._slices, self._n_slices = slices, n_slices
+        self.block_nnz = corpus.block_nnz
         found = [self._counted(number) for number in range(corpus.n_blocks)]
         keys, documents, totals = map(np.concatenate, zip(*found, strict=True))
         self.pairs, places = np.unique(keys, return_inverse=True)
@@ -231,24 +249,16 @@ class SlicedBlocks(BlockCorpus):
     def _counted(self, number: int) -> tuple[NDArray[Any], ...]:
         """Return the pairs of a block, and the documents and tokens of each."""
         block = self._corpus.block(number)  # type: ignore[attr-defined]
-        own = self._slices[slice(*self.offsets[number : number + 2])]
+        own = self._slices[self.row_ranges[number]]
         keys = pair_keys(block, own, self._n_slices)
         keys, places = np.unique(keys, return_inverse=True)
         return keys, np.bincount(places), np.bincount(places, block.data)
 
-    def block(self, number: int) -> sparse.csr_matrix:
-        """Return a block with its columns."""
-        own = self._slices[slice(*self.offsets[number : number + 2])]
-        block = self._corpus.block(number)  # type: ignore[attr-defined]
-        return in_pairs(block, own, self._n_slices, self.pairs)
+    def _made(self, own: sparse.csr_matrix, rows: Any) -> sparse.csr_matrix:
+        return in_pairs(own, self._slices[rows], self._n_slices, self.pairs)
 
     def _row_sums(self) -> tuple[Rows, NDArray[np.float64]]:
         return np.diff(self._corpus.indptr), self._corpus.sum(axis=1)
-
-    def _take(self, chosen: list[tuple[int, Rows]]) -> sparse.csr_matrix:
-        rows = np.concatenate([self.offsets[b] + own for b, own in chosen])
-        taken, own = self._corpus._take(chosen), self._slices[rows]
-        return in_pairs(taken, own, self._n_slices, self.pairs)
 
 
 def pair_keys(rows: sparse.csr_matrix, slices: Rows, n_slices: int) -> Rows:

@@ -10,13 +10,12 @@ labels, and one block.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy import sparse
 
 from topicfold.corpus.blocks import BlockMatrix, BlockWriter
@@ -32,12 +31,8 @@ from topicfold.corpus.formats import FOLDER_SIDES, read_folder_sides, side_bytes
 from topicfold.corpus.record import Corpus, CountedDocuments
 from topicfold.corpus.texts import Known, iter_texts
 from topicfold.corpus.vectorizing import (
-    Bounds,
-    WordCounter,
-    chosen_columns,
+    count_blocks,
     stacked,
-    text_blocks,
-    with_language,
 )
 from topicfold.exceptions import DataError
 from topicfold.persistence.atomic import not_written
@@ -116,6 +111,11 @@ def vectorize_file(
             "blocks on disk cannot keep extra columns. Read the columns with "
             "read_texts(..., extra=...) instead."
         )
+    if options.get("phrases"):
+        raise DataError(
+            "phrases=True keeps the words of all texts in memory, so it does not work "
+            "with blocks on disk. Use ngram_range=(1, 2) instead."
+        )
     known = Known(place, own_ids=reading.get("id") is not None)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = BlockWriter(target, overwrite=overwrite)
@@ -124,7 +124,10 @@ def vectorize_file(
         scratch.mkdir()
         texts = known.texts(iter_texts(place, **reading))
         with naming(place):
-            words = _stream_counts(texts, writer, scratch, **options)
+            options = {"dtype": np.float32} | options
+            blocks, words, _ = count_blocks(texts, _on_disk(scratch), **options)
+            for block in blocks:
+                writer.append(block)
         scratch.rmdir()
         sides = zip(("labels", "ids", "times"), known.finish(), strict=True)
         beside = {
@@ -145,38 +148,25 @@ def vectorize_file(
     return open_disk_corpus(target, name=corpus_name(place))
 
 
-def _stream_counts(
-    texts: Iterable[str],
-    writer: BlockWriter,
-    scratch: Path,
-    *,
-    min_df: int | float = 2,
-    max_df: int | float | None = None,
-    max_features: int | None = None,
-    dtype: DTypeLike = np.float32,
-    keep: Iterable[str] = (),
-    **cutting: Any,
-) -> list[str]:
-    """Count texts block by block into a writer, and return the words."""
-    bounds = Bounds(min_df, max_df, max_features, tuple(keep))
-    texts, cutting = with_language(texts, cutting)
-    if cutting.pop("phrases", False):
-        raise DataError(
-            "phrases=True keeps the words of all texts in memory, so it does not work "
-            "with blocks on disk. Use ngram_range=(1, 2) instead."
-        )
-    counter = WordCounter(keep=bounds.keep, **cutting)
-    files: list[Path] = []
-    for block in _grown(counter.count(part) for part in text_blocks(texts)):
-        files.append(scratch / f"{len(files)}.npz")
-        if block.data.max(initial=0) < 2**8:  # most counts take one byte
-            block = block.astype(np.uint8)
-        sparse.save_npz(files[-1], block, compressed=False)
-    places, words = counter.choose(bounds)
-    for file in files:
-        writer.append(chosen_columns(sparse.load_npz(file), places, dtype))
-        file.unlink()
-    return words
+def _on_disk(folder: Path) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function that keeps blocks in a folder, and gives them back once."""
+
+    def hold(blocks: Iterable[Any]) -> Iterator[Any]:
+        files: list[Path] = []
+        for block in _grown(blocks):
+            files.append(folder / f"{len(files)}.npz")
+            if block.data.max(initial=0) < 2**8:  # most counts take one byte
+                block = block.astype(np.uint8)
+            sparse.save_npz(files[-1], block, compressed=False)
+        return map(_taken_back, files)
+
+    return hold
+
+
+def _taken_back(file: Path) -> Any:
+    block = sparse.load_npz(file)
+    file.unlink()
+    return block
 
 
 def open_disk_corpus(path: str | os.PathLike[str], *, name: str = "") -> DiskCorpus:

@@ -100,9 +100,10 @@ def as_documents(
         return as_documents(from_anndata(X, **named))
     frame = as_frame(X)
     if frame is not None:
-        if frame.is_counts() and "text" not in named:
+        counts = None if "text" in named else frame.numbers()
+        if counts is not None:
             words = frame.names if vocabulary is None else vocabulary
-            return _of_counts(frame.matrix(), words)
+            return _of_counts(counts, words)
         return _of_texts(frame_texts(frame.names, frame.rows, **named))
     _refused(named, None)
     if hasattr(X, "to_pylist"):  # an array of Arrow
@@ -176,8 +177,8 @@ def _of_path(path: str | Path, named: dict[str, Any]) -> Documents:
 
 
 def _of_texts(found: Texts) -> Documents:
-    known = Documents(found.texts, labels=found.labels, ids=found.ids)
-    return known._replace(times=found.times, extra=found.extra)
+    fields = ("texts", "labels", "ids", "times", "extra")
+    return Documents(**{name: getattr(found, name) for name in fields})
 
 
 def _of_counts(X: Any, vocabulary: Any) -> Documents:
@@ -287,8 +288,8 @@ class Frame(NamedTuple):
     names: list[str]
     # The values of some columns, given by their places, row by row.
     rows: Callable[[Sequence[int]], Iterable[Sequence[Any]]]
-    is_counts: Callable[[], bool]
-    matrix: Callable[[], NDArray[Any]]
+    # All values, if they are numbers, else None.
+    numbers: Callable[[], NDArray[Any] | None]
 
 
 def as_frame(X: Any) -> Frame | None:
@@ -319,13 +320,12 @@ def _of_pandas(frame: Any) -> Frame:
     def rows(places: Sequence[int]) -> Iterable[Sequence[Any]]:
         return frame.iloc[:, list(places)].itertuples(index=False, name=None)
 
-    kinds = [getattr(dtype, "kind", "O") for dtype in frame.dtypes]
-    return Frame(
-        [str(name) for name in frame.columns],
-        rows,
-        lambda: bool(kinds) and all(kind in "biuf" for kind in kinds),
-        lambda: np.asarray(frame),
-    )
+    def numbers() -> NDArray[Any] | None:
+        kinds = [getattr(dtype, "kind", "O") for dtype in frame.dtypes]
+        counts = bool(kinds) and all(kind in "biuf" for kind in kinds)
+        return np.asarray(frame) if counts else None
+
+    return Frame([str(name) for name in frame.columns], rows, numbers)
 
 
 def _of_polars(frame: Any) -> Frame:
@@ -333,13 +333,12 @@ def _of_polars(frame: Any) -> Frame:
         names = [frame.columns[place] for place in places]
         return frame.select(names).iter_rows()
 
-    kinds = list(frame.dtypes)
-    return Frame(
-        list(frame.columns),
-        rows,
-        lambda: bool(kinds) and all(kind.is_numeric() for kind in kinds),
-        lambda: np.asarray(frame.to_numpy()),
-    )
+    def numbers() -> NDArray[Any] | None:
+        kinds = list(frame.dtypes)
+        counts = bool(kinds) and all(kind.is_numeric() for kind in kinds)
+        return np.asarray(frame.to_numpy()) if counts else None
+
+    return Frame(list(frame.columns), rows, numbers)
 
 
 def _of_arrow(frame: Any) -> Frame:
@@ -352,16 +351,13 @@ def _of_arrow(frame: Any) -> Frame:
         columns = [table.column(place).to_pylist() for place in places]
         return zip(*columns, strict=True)
 
-    def is_number(kind: Any) -> bool:
-        types = pyarrow.types
-        return types.is_integer(kind) or types.is_floating(kind)
+    def numbers() -> NDArray[Any] | None:
+        is_whole, is_float = pyarrow.types.is_integer, pyarrow.types.is_floating
+        counts = all(is_whole(kind) or is_float(kind) for kind in table.schema.types)
+        columns = [column.to_numpy() for column in table.columns] if counts else []
+        return np.column_stack(columns) if columns else None
 
-    return Frame(
-        list(table.column_names),
-        rows,
-        lambda: bool(table.num_columns) and all(map(is_number, table.schema.types)),
-        lambda: np.column_stack([column.to_numpy() for column in table.columns]),
-    )
+    return Frame(list(table.column_names), rows, numbers)
 
 
 _PARTS = ("X", "layers", "obs", "var", "obsm", "varm")

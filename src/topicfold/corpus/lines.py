@@ -17,6 +17,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import re
 import struct
 import tempfile
 import tokenize
@@ -24,11 +25,11 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.counts import as_csr, check_structure, checked_csr
@@ -51,6 +52,8 @@ MOST_PACKED = 200
 _MOST_IN_MEMORY = 256 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 TOO_LONG = f"longer than {LONGEST_LINE >> 20} MiB, which is the limit. Split it."
+# What a byte that does not fit an encoding is decoded to.
+_ESCAPED = re.compile("[\udc80-\udcff]")
 # The longer marks first: that of UTF-32 begins like that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -66,15 +69,15 @@ _NO_TEXT = {
 }
 
 
+@dataclass
 class BadLines:
     """What happens to lines that cannot be read: an error, or skipped and counted."""
 
-    def __init__(self, path: Path, skip: bool = False, unit: str = "line") -> None:
-        self.path = path
-        self.skip = skip
-        self.unit = unit
-        self.count = 0
-        self.first = ""
+    path: Path
+    skip: bool = False
+    unit: str = "line"
+    count: int = 0
+    first: str = ""
 
     def report(self, number: int | str, reason: str, *, usual: bool = False) -> None:
         """Raise for a bad line, or note that it is left out; if all are likely to be
@@ -216,73 +219,38 @@ def text_lines(
     path: Path, encoding: str | None, bad: BadLines, progress: Progress | None = None
 ) -> Iterator[tuple[int, str]]:
     r"""Yield number and text of every line; only \n, \r and \r\n end one."""
-    given, encoding = (
-        encoding,
-        encoding or detect_encoding(path, past_long_lines=bad.skip),
-    )
-    check_encoding(encoding)
-    if given and path.is_file():
-        _check_mark(path, encoding)
-    with open_bytes(path, progress) as stream:
-        if "\n".encode(encoding) != b"\n" and encoding != "utf-8-sig":
-            yield from _wide_lines(stream, encoding, path)
-            return
-        # Decoded line by line, so that a bad line does not affect the others.
-        codec = codecs.lookup(encoding).name
-        codec = UTF8 if codec == "utf-8-sig" else codec
-        for number, raw in enumerate(_raw_lines(stream), start=1):
-            if raw is None:
-                bad.report(number, TOO_LONG)
-                continue
-            if number == 1 and codec == UTF8:
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-            try:
-                yield number, raw.decode(codec)
-            except UnicodeDecodeError as error:
-                bad.report(number, _not_encoded(raw[error.start], codec))
-
-
-def _wide_lines(
-    stream: BinaryIO, encoding: str, path: Path
-) -> Iterator[tuple[int, str]]:
-    """Yield the lines of UTF-16 and the like, where bytes do not show line ends."""
+    if encoding is None:
+        encoding = detect_encoding(path, past_long_lines=bad.skip)
+    else:
+        check_encoding(encoding)
+        if path.is_file():
+            _check_mark(path, encoding)
+    codec = codecs.lookup(encoding).name
+    codec = "utf-8-sig" if codec == UTF8 else codec
+    # Where a byte is a line end, one that is wrong does not affect other lines.
+    wide = "\n".encode(codec).removeprefix(codecs.BOM_UTF8) != b"\n"
+    errors = "strict" if wide else "surrogateescape"
     number = 0
-    try:
-        with io.TextIOWrapper(stream, encoding=encoding) as text:
+    with open_bytes(path, progress) as stream:
+        text = io.TextIOWrapper(stream, codec, errors)
+        try:
             while line := text.readline(LONGEST_LINE):
                 number += 1
-                if len(line) == LONGEST_LINE and not line.endswith("\n"):
-                    raise DataError(f"{path}, line {number}: {TOO_LONG}")  # noqa: TRY301
-                yield number, line.removesuffix("\n")
-    except DataError:
-        raise
-    except UnicodeError as error:
-        raise DataError(
-            f"{path}, after line {number}: not {encoding} ({error}). Give the encoding "
-            "of the file, for instance encoding='utf-8'."
-        ) from error
-
-
-def _raw_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines without their ends; None instead of one that is too long, before
-    the rest of it is read.
-    """
-    rest, skipping = b"", False
-    while raw := stream.readline(LONGEST_LINE):
-        if raw.endswith(b"\r"):  # is this the end of a line, or half of one?
-            raw += stream.readline(1)
-        whole = raw.endswith(b"\n")
-        raw = rest + raw.removesuffix(b"\n")
-        parts = (raw.removesuffix(b"\r") if whole else raw).split(b"\r")
-        rest = b"" if whole else parts.pop()
-        yield from parts[skipping:]  # the end of a line that is told already aside
-        skipping = skipping and not parts
-        if len(rest) >= LONGEST_LINE:
-            if not skipping:
-                yield None
-            rest, skipping = b"", True
-    if rest and not skipping:
-        yield rest
+                whole = len(line) < LONGEST_LINE or line.endswith("\n")
+                wrong = None if line.isascii() else _ESCAPED.search(line)
+                if not whole:
+                    bad.report(number, TOO_LONG)
+                elif wrong:
+                    bad.report(number, _not_encoded(ord(wrong[0]) & 0xFF, encoding))
+                else:
+                    yield number, line.removesuffix("\n")
+                while line and not line.endswith("\n"):
+                    line = text.readline(LONGEST_LINE)
+        except UnicodeError as error:
+            raise DataError(
+                f"{path}, after line {number}: not {encoding} ({error}). Give the "
+                "encoding of the file, for instance encoding='utf-8'."
+            ) from error
 
 
 def check_encoding(encoding: str) -> None:
@@ -437,15 +405,6 @@ _ALWAYS_FINE_SIDE = 2_000_000
 _MOST_EMPTY = 1000
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file; `DAMAGE` is raised where it cannot be read."""
-    # Opened here, because NumPy leaves a damaged file open.
-    with open_whole(path) as raw:
-        check_unpacked(raw)
-        with np.load(raw, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-
-
 def check_unpacked(raw: BinaryIO) -> None:
     """Refuse an archive that unpacks to absurdly much; go back to its start."""
     with zipfile.ZipFile(raw) as archive:
@@ -459,7 +418,11 @@ def load_counts(path: Path) -> sparse.csr_matrix:
     """Return the counts of a file of ``scipy.sparse.save_npz``, all of it checked."""
     advice = "Write it again with scipy.sparse.save_npz."
     try:
-        arrays = load_arrays(path)
+        # Opened here, because NumPy leaves a damaged file open.
+        with open_whole(path) as raw:
+            check_unpacked(raw)
+            with np.load(raw, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
         format = arrays["format"].item()
         if format in (b"csr", "csr"):
             parts = [arrays[name] for name in ("data", "indices", "indptr", "shape")]

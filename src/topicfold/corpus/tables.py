@@ -16,6 +16,7 @@ import difflib
 import json
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from numbers import Number
 from pathlib import Path
@@ -83,24 +84,22 @@ class Document(NamedTuple):
 FIELDS = Document._fields[:4]
 
 
+@dataclass
 class Source:
     """What is read, and how; `used` has the columns that were read, once they are."""
 
-    def __init__(
-        self,
-        path: Path,
-        kind: str,
-        stated: dict[str, tuple[str, ...]],
-        bad: BadLines,
-        encoding: str | None = None,
-        progress: Progress | None = None,
-        sheet: str | None = None,
-    ) -> None:
-        self.path, self.kind, self.stated, self.bad = path, kind, stated, bad
-        self.encoding, self.progress, self.sheet = encoding, progress, sheet
+    path: Path
+    kind: str
+    stated: dict[str, tuple[str, ...]]
+    bad: BadLines
+    encoding: str | None = None
+    progress: Progress | None = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
         self.used: dict[str, str] = {}
         # Names of fields within fields, such as "body.text".
-        self._inner = [n for names in stated.values() for n in names if "." in n]
+        self._inner = [n for names in self.stated.values() for n in names if "." in n]
         self._known: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -652,15 +651,6 @@ class _Place:
             yield f"{line}\n"
 
 
-def _parts(kind: Any) -> list[Any]:
-    """Return the fields within a column of a Parquet file."""
-    from pyarrow import types
-
-    if not types.is_struct(kind):
-        return []
-    return [kind.field(place) for place in range(kind.num_fields)]
-
-
 def _parquet_records(source: Source) -> Iterator[Record]:
     """Yield the rows of a Parquet file."""
     need, install = "Parquet files need pyarrow", "'topicfold[parquet]'"
@@ -670,7 +660,8 @@ def _parquet_records(source: Source) -> Iterator[Record]:
     try:
         with open_whole(source.path) as raw, ParquetFile(raw) as file:
             schema = file.schema_arrow
-            inner = [f"{f.name}.{part.name}" for f in schema for part in _parts(f.type)]
+            flat = [part.name for column in schema for part in column.flatten()]
+            inner = [name for name in flat if name not in schema.names]
             names = source.check_columns([*schema.names, *inner])
             wanted = [name for found in names.values() for name in found]
             number = 0

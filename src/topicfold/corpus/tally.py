@@ -57,8 +57,8 @@ class Tally:
     def widen(self, width: int) -> None:
         """Make room for more terms."""
         more = max(width - len(self.totals), 0)
-        self.frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
-        self.totals = np.append(self.totals, np.zeros(more))
+        self.frequencies = np.pad(self.frequencies, (0, more))
+        self.totals = np.pad(self.totals, (0, more))
 
     def add(self, block: sparse.csr_matrix) -> None:
         """Add the terms of a block."""
@@ -102,9 +102,8 @@ class Spread(Tally):
         data = block.data.astype(np.float64)
         rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
         lengths = np.bincount(rows, data, block.shape[0])
-        before, width = self._squares, len(self.totals)
-        self._squares = np.zeros(width)
-        self._squares[: len(before)] = before
+        width = len(self.totals)
+        self._squares = np.pad(self._squares, (0, width - len(self._squares)))
         self._squares += np.bincount(block.indices, data**2 / lengths[rows], width)
         self._n_used += int(np.count_nonzero(lengths))
 

@@ -48,16 +48,17 @@ from topicfold.exceptions import DataError, DataWarning
 OWN_ENCODING = "utf-8-sig"
 # Files with pages and fonts, whose text has to be exported.
 _PRINTED = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".html", ".htm")
-_SUFFIXES = {
-    "lines": (".txt", ".text", ""),
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "json": (".json",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
-    "xlsx": (".xlsx",),
+# The suffixes of a kind of file, how it is read, and what else its reader takes.
+_KINDS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "lines": ((".txt", ".text", ""), "one document per line", ()),
+    "csv": ((".csv",), "a table", ("csv", "tsv")),
+    "tsv": ((".tsv", ".tab"), "a table with tabs", ("tsv",)),
+    "json": ((".json",), "JSON", ("jsonl",)),
+    "jsonl": ((".jsonl", ".ndjson"), "JSON lines", ("jsonl",)),
+    "parquet": ((".parquet",), "a Parquet file", ()),
+    "xlsx": ((".xlsx",), "an Excel file", ()),
 }
-TEXT_FORMATS = ("files", *_SUFFIXES)
+TEXT_FORMATS = ("files", *_KINDS)
 
 
 class Texts(NamedTuple):
@@ -168,12 +169,7 @@ def read_texts(path: str | os.PathLike[str], **options: Any) -> Texts:
 def frame_texts(
     names: Sequence[str],
     rows: Callable[[Sequence[int]], Iterable[Sequence[Any]]],
-    *,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    time: str | None = None,
-    extra: Sequence[str] | None = None,
+    **columns: Any,
 ) -> Texts:
     """Return the documents of a data frame, columns as in `read_texts`.
 
@@ -186,11 +182,11 @@ def frame_texts(
     >>> frame_texts(names, lambda places: [[values[p] for p in places]]).texts
     ['red fox']
     """
-    stated = _stated(text=text, label=label, id=id, time=time, extra=extra)
     place = Path("the data frame")
-    source = Source(place, "frame", stated, BadLines(place, False, "row"))
-    columns = source.check_columns(list(names))
-    wanted = list(dict.fromkeys(chain.from_iterable(columns.values())))
+    bad = BadLines(place, False, "row")
+    source = Source(place, "frame", _stated(**columns), bad)
+    found = source.check_columns(list(names))
+    wanted = list(dict.fromkeys(chain.from_iterable(found.values())))
     advice = "Leave such rows out with frame.dropna(), or fill them with ''."
     documents: list[Document] = []
     for number, row in enumerate(rows([list(names).index(name) for name in wanted])):
@@ -240,16 +236,12 @@ def _source(
     encoding: str | None = None,
     skip_bad_lines: bool = False,
     progress: Progress | None = None,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    time: str | None = None,
-    extra: Sequence[str] = (),
     sheet: str | int | None = None,
+    **columns: Any,
 ) -> Source:
     """Return what is to be read, its options checked."""
     kind = text_format(path, format)
-    stated = _stated(text=text, label=label, id=id, time=time, extra=extra or None)
+    stated = _stated(**columns)
     if stated and kind in ("files", "lines"):
         named = ", ".join(stated)
         raise DataError(
@@ -273,10 +265,17 @@ _VALUES = {
 }
 
 
-def _stated(**given: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+def _stated(
+    *,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    time: str | None = None,
+    extra: Sequence[str] | None = None,
+) -> dict[str, tuple[str, ...]]:
     """Return the columns that were named, by what they hold."""
-    for field in ("label", "id", "time"):
-        name = given.get(field)
+    single: dict[str, Any] = {"label": label, "id": id, "time": time}
+    for field, name in single.items():
         if name is not None and not isinstance(name, str):
             raise DataError(
                 f"{field}= takes the name of one column, and it is of type "
@@ -285,7 +284,7 @@ def _stated(**given: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
             )
     return {
         field: (names,) if isinstance(names, str) else tuple(names)
-        for field, names in given.items()
+        for field, names in {"text": text, **single, EXTRA: extra or None}.items()
         if names is not None
     }
 
@@ -347,7 +346,7 @@ def text_format(path: Path, format: str | None = None) -> str:
     if format is not None or path.is_dir():
         return format or "files"
     suffix = plain_suffix(path)
-    kind = next((kind for kind, own in _SUFFIXES.items() if suffix in own), None)
+    kind = next((kind for kind, (own, *_) in _KINDS.items() if suffix in own), None)
     if kind is None:
         seen, what = looks_like(path)
         advice = f"It looks like {what}: format='{seen}'."
@@ -376,9 +375,7 @@ class Known:
     """What is known of documents apart from their text, gathered and checked."""
 
     def __init__(self, path: Path, own_ids: bool, unit: str = "line") -> None:
-        self.path = path
-        self.unit = unit
-        self.own_ids = own_ids
+        self.path, self.unit, self.own_ids = path, unit, own_ids
         self._twice = ""
         self._labels: list[str] = []
         self._times: list[str] = []
@@ -510,21 +507,9 @@ _ALIKE = 0.9
 _NAME = re.compile(r"[^\W\d][\w .:/()-]{0,30}")
 
 
-# How a file is read by its suffix, and which other looks its reader takes as well.
-_READ_AS = {
-    "lines": ("one document per line", ()),
-    "csv": ("a table", ("csv", "tsv")),
-    "tsv": ("a table with tabs", ("tsv",)),
-    "json": ("JSON", ("jsonl",)),
-    "jsonl": ("JSON lines", ("jsonl",)),
-    "xlsx": ("an Excel file", ()),
-    "parquet": ("a Parquet file", ()),
-}
-
-
 def check_suffix(path: Path, kind: str) -> None:
     """Raise an error if a file does not look like the kind that its suffix names."""
-    read_as, taken = _READ_AS[kind]
+    _, read_as, taken = _KINDS[kind]
     seen, what = looks_like(path)
     if seen and seen not in taken:
         other = "every line is a document" if kind == "lines" else f"it is {read_as}"

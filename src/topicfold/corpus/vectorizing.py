@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from operator import ne
 from typing import Any, NamedTuple
@@ -75,6 +75,8 @@ _BLOCK_CHARACTERS = 4_000_000
 _BLOCK_DOCUMENTS = 16_384
 # Runs without a word are remembered up to this length; there are too many numbers.
 _LONGEST_REMEMBERED = 4
+# Runs whose words are remembered to make terms of several.
+_MOST_READ = 1 << 20
 _NO_TEXTS = "texts is empty. Give at least one document."
 
 
@@ -196,33 +198,47 @@ class Counted(NamedTuple):
 
 
 def count_words(
+    texts: Iterable[str], *, dtype: DTypeLike = np.int32, **options: Any
+) -> Counted:
+    """Count words as `vectorize` does, and return also what was found out."""
+    blocks, words, found = count_blocks(texts, _in_memory, dtype=dtype, **options)
+    return Counted(stacked(list(blocks)), words, found)
+
+
+def _in_memory(blocks: Iterable[Any]) -> Iterator[Any]:
+    """Keep blocks, and give them back one by one, so that each is freed after use."""
+    held = list(blocks)[::-1]
+    return (held.pop() for _ in range(len(held)))
+
+
+def count_blocks(
     texts: Iterable[str],
+    hold: Callable[[Iterator[Any]], Iterable[Any]],
     *,
+    dtype: DTypeLike,
     min_df: int | float = 2,
     max_df: int | float | None = None,
     max_features: int | None = None,
-    dtype: DTypeLike = np.int32,
     keep: Iterable[str] = (),
     phrases: bool = False,
     **cutting: Any,
-) -> Counted:
-    """Count words as `vectorize` does, and return also what was found out."""
+) -> tuple[Iterator[Any], list[str], dict[str, Any]]:
+    """Count words in blocks; return these, the words, and what was found out.
+
+    ``hold(blocks)`` takes in all blocks with every word there is, and returns them
+    again for their columns to be chosen.
+    """
     bounds = Bounds(min_df, max_df, max_features, tuple(keep))
     texts, cutting = with_language(texts, cutting)
     found = {"stop_words": cutting["stop_words"]}
     if phrases:
         texts, cutting = _with_phrases(texts, None, **cutting)
     counter = WordCounter(keep=bounds.keep, **cutting)
-    blocks = [counter.count(part) for part in text_blocks(texts)]
-    places, terms = counter.choose(bounds)
-    # The counts of all words are freed block by block.
-    blocks.reverse()
-    chosen = []
-    while blocks:
-        chosen.append(chosen_columns(blocks.pop(), places, dtype))
+    blocks = hold(counter.count(part) for part in text_blocks(texts))
+    places, words = counter.choose(bounds)
     if counter.left_out:
         found["left_out"] = counter.left_out
-    return Counted(stacked(chosen), terms, found)
+    return (chosen_columns(block, places, dtype) for block in blocks), words, found
 
 
 def with_language(
@@ -359,19 +375,6 @@ class _Numbers(dict[str, int]):
         return number
 
 
-class _Words(dict[str, str | None]):
-    """From a run of text to its word, for terms of several words."""
-
-    def __init__(self, read: Callable[[str], str | None]) -> None:
-        self.read = read
-
-    def __missing__(self, run: str) -> str | None:
-        word = self.read(run)
-        if word is not None or len(run) <= _LONGEST_REMEMBERED:
-            self[run] = word
-        return word
-
-
 class WordCounter:
     """Count the words of texts, block by block."""
 
@@ -410,7 +413,7 @@ class WordCounter:
         if self._longest == 1:
             self._numbers = _Numbers(read, known)
         else:
-            self._words = _Words(read)
+            self._word_of = lru_cache(_MOST_READ)(read)
             self._numbers = _Numbers(str, known)
         self.n_words = self.n_unknown = self.n_cleaned = self.n_copies = 0
         self._seen: set[int] | None = set() if known is None else None
@@ -561,7 +564,7 @@ class WordCounter:
 
     def _terms(self, pieces: Iterable[str]) -> list[str]:
         """Return the runs of words that are terms."""
-        words = [w for w in map(self._words.__getitem__, pieces) if w is not None]
+        words = [w for w in map(self._word_of, pieces) if w is not None]
         terms = list(words) if self._shortest == 1 else []
         for length in range(max(self._shortest, 2), self._longest + 1):
             shifted = [words[start:] for start in range(length)]

@@ -22,18 +22,16 @@ at the topics of the fit and uses no covariate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import uint32
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
 from topicfold.core.counts import token_words
-from topicfold.core.jit import kernel
 from topicfold.core.threads import (
     RANGES_PER_THREAD,
     balanced_ranges,
@@ -41,10 +39,11 @@ from topicfold.core.threads import (
     one_blas_thread,
     run_ranges,
 )
-from topicfold.gibbs.fixed_topics import stream_key, uniform
+from topicfold.gibbs.pairs import draw_tokens
 from topicfold.phi.slices import add_rows
 
 Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
 # Limits of the priors: beyond them the likelihood is flat.
 DOCUMENT_PRIORS = (1e-4, 1e3)
 TOPIC_PRIORS = (1e-4, 10.0)
@@ -109,12 +108,13 @@ class TopicChain:
     ) -> None:
         self.doc_ptr, words = token_words(X, X.indices)
         self.words = words.astype(np.int64)
-        self.assigned = np.zeros(len(words), dtype=np.uint32)
+        self._documents = np.repeat(np.arange(X.shape[0]), np.diff(self.doc_ptr))
+        self.assigned = np.zeros(len(words), dtype=np.int32)
         self.topics = np.ascontiguousarray(topics.T, dtype=np.float64)
         self.alpha = doc_topic_prior
         half = topic_word_prior / 2
         self.prior = TopicPrior(half, half * self.topics.shape[0])
-        self.counts = np.zeros((X.shape[0], len(topics)))
+        self.counts = np.zeros((X.shape[0], len(topics)), dtype=np.int64)
         self.frequencies = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
@@ -123,22 +123,37 @@ class TopicChain:
             self.doc_ptr, self._threads * RANGES_PER_THREAD
         )  # the same bits for any ranges
 
-    def draws(self, n_draws: int, burn_in: int, spacing: int) -> Iterator[Floats]:
+    def draws(
+        self,
+        n_draws: int,
+        burn_in: int,
+        spacing: int,
+        on_progress: Progress | None = None,
+    ) -> Iterator[Floats]:
         """Yield φ (K, V), `spacing` sweeps apart, after `burn_in` sweeps.
 
         While two topics are one subject, there are more of these: another subject has
-        no topic then, and the sampler finds it, though it may take long.
+        no topic then, and the sampler finds it, though it may take long. `on_progress`
+        is called with the sweeps done, and those in all as far as is known.
         """
+        in_all = n_draws * spacing
+
+        def sweep() -> None:
+            self.sweep()
+            if on_progress is not None:
+                on_progress(self._sweeps, in_all)
+
         for _ in range(MOST_ROUNDS):
             total = np.zeros_like(self.topics)
+            in_all += burn_in
             for _ in range(burn_in):
-                self.sweep()
+                sweep()
                 total += self.topics
             if not same_words(total.T, self.frequencies).any():
                 break
         for _ in range(n_draws):
             for _ in range(spacing):
-                self.sweep()
+                sweep()
             yield self.topics.T
 
     def sweep(self) -> None:
@@ -148,30 +163,29 @@ class TopicChain:
         self._draw_topics()
 
     def _assign(self) -> None:
-        start = self._sweeps == 0
+        sweeps = self._sweeps, self._sweeps + 1
+        tokens = self.doc_ptr, self.words, self.topics, self.alpha
         run_ranges(
-            lambda a, b: draw_assignments(
-                a, b, self.doc_ptr, self.words, self.topics, self.alpha, self._seed,
-                np.uint64(self._sweeps), start, np.empty(len(self.alpha)),
-                self.assigned, self.counts,
-            ),
+            draw_tokens,
             self._ranges,
             self._threads,
-        )  # fmt: skip
+            *(*tokens, self._seed, sweeps, self.assigned),
+        )
+        self.counts = self._counted(self._documents, len(self.doc_ptr) - 1)
         self._sweeps += 1
 
     def _draw_topics(self) -> None:
-        counts = self._topic_counts()
+        counts = self._counted(self.words, len(self.topics))
         self.prior, eta = self.prior.learned(counts)
         self.topics = np.ascontiguousarray(
             dirichlet_rows((counts + eta).T, self._rng).T
         )
 
-    def _topic_counts(self) -> NDArray[np.integer]:
-        """Return how many tokens of each column have each topic."""
-        n_terms, size = self.topics.shape
-        pairs = self.words * size + self.assigned
-        return np.bincount(pairs, minlength=n_terms * size).reshape(n_terms, size)
+    def _counted(self, places: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+        """Return how many tokens of each column, or document, have each topic."""
+        size = len(self.alpha)
+        pairs = places * size + self.assigned
+        return np.bincount(pairs, minlength=n_rows * size).reshape(n_rows, size)
 
 
 class GroupedChain(TopicChain):
@@ -189,7 +203,7 @@ class GroupedChain(TopicChain):
         self.pairs = pairs
 
     def _draw_topics(self) -> None:
-        counts, pairs = self._topic_counts(), self.pairs
+        counts, pairs = self._counted(self.words, len(self.topics)), self.pairs
         by_word = pairs.sums(pairs.words, counts)
         self.prior, eta = self.prior.learned(by_word)
         common = dirichlet_rows((by_word + eta).T, self._rng).T
@@ -229,7 +243,7 @@ class Pairs:
         return out
 
 
-def learned_document_prior(counts: Floats, alpha: Floats) -> Floats:
+def learned_document_prior(counts: NDArray[Any], alpha: Floats) -> Floats:
     """Return α after a step of Minka's fixed point for Dirichlet-multinomial counts."""
     # Where a topic has no token both digammas are the same.
     rows, columns = np.nonzero(counts)
@@ -306,34 +320,3 @@ def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Floats
 def on_simplex(rows: Floats) -> Floats:
     """Return positive rows divided by their sums."""
     return rows / rows.sum(axis=1, keepdims=True)
-
-
-@kernel
-def draw_assignments(
-    first, last, doc_ptr, words, topics, prior, seed, sweep, start, scratch,
-    out_assigned, out_counts,
-):  # fmt: skip
-    """Draw the topics of the tokens of the documents [first, last).
-
-    ``P(k) ∝ (N_dk + α_k) φ_wk``, the token itself not counted; `start` is the first
-    sweep, in which only tokens before it are.
-    """
-    size = prior.shape[0]
-    for d in range(first, last):
-        key = stream_key(seed, sweep, d)
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            if not start:
-                out_counts[d, out_assigned[i]] -= 1.0
-            w = words[i]
-            for k in range(size):
-                scratch[k] = (out_counts[d, k] + prior[k]) * topics[w, k]
-            total = 0.0
-            for k in range(size):
-                total += scratch[k]
-            u = uniform(key, i - doc_ptr[d]) * total - scratch[0]
-            k = 0
-            while u >= 0 and k < size - 1:
-                k += 1
-                u -= scratch[k]
-            out_assigned[i] = uint32(k)
-            out_counts[d, k] += 1.0

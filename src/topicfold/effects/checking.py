@@ -13,8 +13,9 @@ from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
+from topicfold.effects.chain import Progress
 from topicfold.effects.design import Design, make_design
-from topicfold.effects.draws import drawn_topics, known_documents, share_draws
+from topicfold.effects.draws import known_documents, share_draws
 from topicfold.effects.estimate import (
     counts_and_words,
     design_of,
@@ -43,6 +44,7 @@ def split_sample(
     robust: bool | str = True,
     random_state: int = 0,
     n_jobs: int | None = -1,
+    on_progress: Progress | None = None,
 ) -> Effects:
     """Find topics in one part of the documents and estimate effects in the other.
 
@@ -59,6 +61,8 @@ def split_sample(
         are not known in advance.
     share : float, default=0.5
         Part of the documents in which topics are found.
+    on_progress : callable or None, default=None
+        As in :func:`estimate_effect`, of the draws of topics.
 
     Returns
     -------
@@ -95,8 +99,7 @@ def split_sample(
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
     source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
-    found = source.of(np.flatnonzero(finding))
-    source.topic_draws = drawn_topics(found, n_draws, random_state, n_jobs)
+    source.finding = source.of(np.flatnonzero(finding))
     design = make_design(
         formula,
         data,
@@ -114,6 +117,7 @@ def split_sample(
         covariance=check_covariance(robust),
         seed=random_state,
         n_jobs=n_jobs,
+        on_progress=on_progress,
     )
     n_found = int(finding.sum())
     effects.notes = (

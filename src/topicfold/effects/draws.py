@@ -29,6 +29,7 @@ from topicfold.effects.chain import (
     Floats,
     GroupedChain,
     Pairs,
+    Progress,
     TopicChain,
     dirichlet_rows,
     on_simplex,
@@ -62,12 +63,12 @@ class Source:
     numbers: Sequence[int] = ()  # of the topics
     words: Sequence[str] = ()  # of the columns
     rows: NDArray[np.int64] | None = None  # which of all documents these are
-    topic_draws: Iterator[Floats] | None = None  # of φ, from other documents
+    finding: Source | None = None  # other documents, which topics are drawn from
     # The group of each document, where groups have other words for a topic.
     groups: NDArray[np.int64] | None = None
-    # After draws: how far topics are from where they started, 0 to 1, and which pairs
-    # are one subject.
-    drift: Floats | None = field(default=None, repr=False)
+    # After draws: weights of words (V, K) where topics started and in their mean, and
+    # which pairs are one subject.
+    ends: tuple[Floats, Floats] | None = field(default=None, repr=False)
     drawn: Floats | None = field(default=None, repr=False)  # their weights of words
     alike: NDArray[np.bool_] | None = field(default=None, repr=False)
 
@@ -76,6 +77,18 @@ class Source:
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]
         return replace(self, counts=counts, groups=groups, rows=rows)
+
+    def kept(self, weights: Floats) -> Floats:
+        """Return the cosines of words in the fit and in the draws, of sums of topics.
+
+        `weights` (K, R) are those of the sums. It is one if topics were not drawn.
+        """
+        if self.ends is None:
+            return np.ones(weights.shape[1])
+        rows = [own @ weights for own in self.ends]
+        sizes = [np.maximum(np.linalg.norm(own, axis=0), 1e-300) for own in rows]
+        first, last = (own / size for own, size in zip(rows, sizes, strict=True))
+        return np.asarray((first * last).sum(axis=0))
 
     def documents(self) -> sparse.csr_matrix:
         """Return the counts; refuse a source that has none."""
@@ -91,14 +104,24 @@ def known_documents(source: Source) -> NDArray[np.bool_]:
 
 
 def share_draws(
-    source: Source, method: str, *, n_draws: int, seed: int, n_jobs: int | None
+    source: Source,
+    method: str,
+    *,
+    n_draws: int,
+    seed: int,
+    n_jobs: int | None,
+    on_progress: Progress | None = None,
 ) -> Iterator[Floats]:
     """Yield the documents' shares (D, K) once for every draw."""
-    if source.topic_draws is not None:
-        for topics in source.topic_draws:
+    how: dict[str, Any] = {"n_jobs": n_jobs, "on_progress": on_progress}
+    if source.finding is not None:
+        for topics in _topics_of_others(source.finding, n_draws, seed, **how):
             yield shares_in(source, topics)
+        source.ends, source.drawn = source.finding.ends, source.finding.drawn
+        source.alike = source.finding.alike
     elif method == "posterior":
-        yield from _own_draws(source, n_draws, seed)
+        own = _own_draws(source, n_draws, seed)
+        yield from _counted(own, n_draws, on_progress)
     elif method == "fixed":
         # Nothing is drawn: the noise of words is in the residuals. Two of the same
         # pool to what one is.
@@ -109,24 +132,47 @@ def share_draws(
             shares = pairs.shares(counts, topics)
         yield from itertools.repeat(shares, 2)
     elif method == "bootstrap":
-        for topics in _refitted_topics(source, n_draws, seed):
+        refits = _refitted_topics(source, n_draws, seed)
+        for topics in _counted(refits, n_draws, on_progress):
             yield shares_in(source, topics)
     else:
-        counts, chain = start_chain(source, seed, n_jobs)
-        start, mean = chain.topics, np.zeros_like(chain.topics)
-        shares_of = (
-            chain.pairs.shares if isinstance(chain, GroupedChain) else unbiased_shares
-        )
-        for topics in chain.draws(n_draws, BURN_IN, _spacing(counts)):
-            mean += topics.T
+        for counts, chain, topics in _chain_draws(source, n_draws, seed, **how):
+            grouped = isinstance(chain, GroupedChain)
+            shares_of = chain.pairs.shares if grouped else unbiased_shares
             yield shares_of(counts, topics)
-        far = np.abs(mean / n_draws - start).sum(axis=0)
-        source.drift = far / start.sum(axis=0) / 2
-        if source.groups is None:
-            used = np.flatnonzero(source.documents().getnnz(axis=0))
-            source.drawn = np.zeros(np.asarray(source.topics).shape)
-            source.drawn[:, used] = mean.T / np.sqrt(chain.frequencies)
-        source.alike = same_words(mean.T, chain.frequencies)
+
+
+def _counted(
+    draws: Iterator[Floats], n_draws: int, on_progress: Progress | None
+) -> Iterator[Floats]:
+    for done, draw in enumerate(draws, start=1):
+        yield draw
+        if on_progress is not None:
+            on_progress(done, n_draws)
+
+
+def _chain_draws(
+    source: Source,
+    n_draws: int,
+    seed: int,
+    *,
+    n_jobs: int | None,
+    on_progress: Progress | None,
+) -> Iterator[tuple[sparse.csr_matrix, Any, Floats]]:
+    """Yield the chain's counts, the chain and its topics; then keep where it ended."""
+    counts, chain = start_chain(source, seed, n_jobs)
+    start, mean = chain.topics, np.zeros_like(chain.topics)
+    for topics in chain.draws(n_draws, BURN_IN, _spacing(counts), on_progress):
+        mean += topics.T
+        yield counts, chain, topics
+    # Divided by these, so that words that all topics use do not decide.
+    root = np.sqrt(np.maximum(chain.frequencies, 1))[:, None]
+    source.ends = start / root, mean / root
+    if source.groups is None:
+        used = np.flatnonzero(source.documents().getnnz(axis=0))
+        source.drawn = np.zeros(np.asarray(source.topics).shape)
+        source.drawn[:, used] = source.ends[1].T
+    source.alike = same_words(mean.T, chain.frequencies)
 
 
 def shares_in(source: Source, topics: Any) -> Floats:
@@ -190,8 +236,8 @@ def _spacing(counts: Any) -> int:
     return int(np.clip(round(_TOKENS_TO_SPACING / mean), *SPACING))
 
 
-def drawn_topics(
-    source: Source, n_draws: int, seed: int, n_jobs: int | None
+def _topics_of_others(
+    source: Source, n_draws: int, seed: int, **how: Any
 ) -> Iterator[Floats]:
     """Yield draws of the topics with all words of the fit.
 
@@ -200,8 +246,7 @@ def drawn_topics(
     topics = np.asarray(source.topics, dtype=np.float64)
     occurs = source.documents().getnnz(axis=0) > 0
     left = topics[:, ~occurs].sum(axis=1, keepdims=True)
-    counts, chain = start_chain(source, seed, n_jobs)
-    for drawn in chain.draws(n_draws, BURN_IN, _spacing(counts)):
+    for *_, drawn in _chain_draws(source, n_draws, seed, **how):
         full = topics.copy()
         full[:, occurs] = drawn * (1 - left)
         yield on_simplex(full)

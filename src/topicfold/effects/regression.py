@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from topicfold.core.numbering import no_topic
 from topicfold.core.threads import one_blas_thread
 from topicfold.exceptions import DataError
+from topicfold.topic_data import row_of
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,8 @@ def _number(topic: Any, names: Mapping[int, str]) -> int:
             f"there is no topic {topic!r}. Give its number, its name, or a sum or "
             "difference such as '1 + 4'."
         )
-    if topic not in names:
-        raise DataError(no_topic(int(topic), list(names)))
-    return int(topic)
+    numbers = list(names)
+    return numbers[row_of(topic, numbers)]
 
 
 def _outcome(

@@ -27,6 +27,10 @@ POINTS = 40  # of a curve
 DAYS_OF_YEAR = 365.25
 # A covariate that is not a line is described between these quantiles of its values.
 ENDS = (0.1, 0.9)
+_CHANGED = (
+    " The documents do not determine these words as a topic, so do not rely on this "
+    "interval."
+)
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,14 @@ class Effects:
         Coefficients and covariances.
     notes : tuple of str
         What was left out, and how standard errors were computed.
+    changed : frozenset of int
+        Places in `outcomes` of those whose words in the draws are not those of the fit:
+        the documents do not determine them, and intervals are too narrow.
     model_, split_ : estimator and array of bool, or None
         From `split_sample`: the fitted model, and the documents its topics are from.
     """
 
+    changed: frozenset[int] = frozenset()
     model_: Any = None
     split_: NDArray[np.bool_] | None = None
 
@@ -213,7 +221,10 @@ class Effects:
         outcomes = [o for o in self.outcomes for _ in self.contrasts]
         return [
             _sentence(outcome, contrast, row, level, adjust is not None)
-            for outcome, contrast, row in zip(outcomes, contrasts, rows, strict=True)
+            + (_CHANGED if place // len(self.contrasts) in self.changed else "")
+            for place, (outcome, contrast, row) in enumerate(
+                zip(outcomes, contrasts, rows, strict=True)
+            )
         ]
 
     def plot(
@@ -292,6 +303,7 @@ class Effects:
         if "high" in rows[0]:  # so that the report's intervals are those of the table
             half = np.array([row["high"] - row["estimate"] for row in rows])
             errors = half.reshape(shape).T / stats.norm.ppf((1 + LEVEL) / 2)
+        tests = f"{self._number_of_tests()}{self._not_determined()}"
         return SideTable(
             name="covariates",
             kind="effects",
@@ -299,7 +311,7 @@ class Effects:
             values=values,
             errors=errors,
             note=f"Difference of the share of a topic, {self.design.formula}: 0.05 is "
-            f"five percentage points. {self._number_of_tests()}",
+            f"five percentage points. {tests}",
         )
 
     def text(self, *, level: float = LEVEL, adjust: str | None = None) -> str:
@@ -457,6 +469,10 @@ class Effects:
             return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
         advice = "To adjust them: table(adjust='fdr')."
         return [*remarks, f"{self._number_of_tests()} {advice}"]
+
+    def _not_determined(self) -> str:
+        names = ", ".join(self.outcomes[place].name for place in sorted(self.changed))
+        return f" The documents do not determine: {names}." if names else ""
 
     def _number_of_tests(self) -> str:
         if self.pooled.n_draws < 2:

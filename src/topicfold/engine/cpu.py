@@ -233,7 +233,10 @@ class CpuEngine(Engine):
             totals = self.topic_totals(np.maximum(counts + self.dtype.type(prior), 0))
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
-        self._map_words(kernels.scale_rows, counts, prior, scale, out)
+        if out is not counts:
+            out[:] = counts
+        arguments = out, float(prior), scale, self.n_topics
+        self._over_rows(kernels.scale_rows, self.n_terms, *arguments)
         if empty.any():
             out[:, : self.n_topics][:, empty] = 1.0 / self.n_terms
         return out
@@ -241,9 +244,9 @@ class CpuEngine(Engine):
     def expected_log_topics(self, counts: Array, prior: float, out: Array) -> Array:
         """exp(ψ(λ) − ψ(Σλ)) for λ = counts + prior."""
         totals = self.topic_totals(counts) + prior * self.n_terms
-        return self._map_words(
-            kernels.exp_digamma_rows, counts, prior, np.exp(-psi(totals)), out
-        )
+        arguments = counts, float(prior), np.exp(-psi(totals)), self.n_topics, out
+        self._over_rows(kernels.exp_digamma_rows, self.n_terms, *arguments)
+        return out
 
     def document_bound(self, parameters: Array, prior: Array) -> float:
         """Dirichlet terms of the bound, ``Σ_d E_q log p(θ_d|α) − E_q log q(θ_d)``."""
@@ -259,18 +262,6 @@ class CpuEngine(Engine):
         prior = np.asarray(prior, np.float64)
         vector[: self.n_topics] = prior[: self.n_topics] if prior.ndim else prior
         return vector
-
-    def _map_words(
-        self,
-        row_kernel: Callable[..., None],
-        counts: Array,
-        prior: float,
-        scale: NDArray[np.float64],
-        out: Array,
-    ) -> Array:
-        arguments = counts, float(prior), scale, self.n_topics, out
-        self._over_rows(row_kernel, self.n_terms, *arguments)
-        return out
 
     def _over_tiles(self, task: Callable[[slice, slice], None]) -> None:
         """Call `task` for some words and topics at a time: what it copies is small."""

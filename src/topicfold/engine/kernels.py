@@ -338,14 +338,17 @@ def dirichlet_bound_rows(start, stop, parameters, prior, n_topics, out_bound):
 
 
 @kernel
-def scale_rows(start, stop, array, prior, scale, n_topics, out):
-    """``out = max(array + prior, 0) * scale``; dead entries and padding become zero."""
+def scale_rows(start, stop, rows, prior, scale, n_topics):
+    """``rows = max(rows + prior, 0) * scale``; dead entries and padding become zero.
+
+    In place: of two arrays that may be one, LLVM would vectorise nothing.
+    """
     for w in range(start, stop):
         for k in range(n_topics):
-            value = (np.float64(array[w, k]) + prior) * scale[k]
-            out[w, k] = value if value > DEAD else 0.0
-        for k in range(n_topics, out.shape[1]):
-            out[w, k] = 0.0
+            value = (np.float64(rows[w, k]) + prior) * scale[k]
+            rows[w, k] = value if value > DEAD else 0.0
+        for k in range(n_topics, rows.shape[1]):
+            rows[w, k] = 0.0
 
 
 @kernel
@@ -653,11 +656,12 @@ LEAST_PART = 0.1
 
 
 @kernel
-def extrapolate_rows(start, stop, now, before, used, reach, out):
-    """Write ``now + beta (now - before)``, at least a part of `now` and the floor.
+def extrapolate_rows(start, stop, now, used, reach, rows):
+    """Write ``now + beta (now - rows)``, at least a part of `now` and the floor.
 
     `reach` is a `Reach`; only the `used` columns are of topics. Rows of zeros stay:
-    words that no document has. `out` may be `before`.
+    words that no document has. In place: of two arrays that may be one, LLVM would
+    vectorise nothing.
     """
     beta, floor, keeps_totals = reach
     real = now.dtype.type
@@ -665,7 +669,7 @@ def extrapolate_rows(start, stop, now, before, used, reach, out):
     least = real(LEAST_PART)
     for d in range(start, stop):
         a = now[d]
-        b = before[d]
+        b = rows[d]
         total = 0.0
         for k in range(used):
             total += a[k]
@@ -680,9 +684,8 @@ def extrapolate_rows(start, stop, now, before, used, reach, out):
                 reached += max(a[k] + step * (a[k] - b[k]), most)
             if reached > 0.0:
                 scale = real(total / reached)
-        to = out[d]
         for k in range(used):
             most = max(least * a[k], bottom)
-            to[k] = scale * max(a[k] + step * (a[k] - b[k]), most)
-        for k in range(used, a.shape[0]):
-            to[k] = real(0)
+            b[k] = scale * max(a[k] + step * (a[k] - b[k]), most)
+        for k in range(used, b.shape[0]):
+            b[k] = real(0)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import row_sums
 from topicfold.core.jit import SPACE, kernel, part
 from topicfold.core.threads import RANGES_PER_THREAD, balanced_ranges, run_ranges
 from topicfold.core.typing import Array
@@ -39,7 +39,6 @@ from topicfold.engine.protocol import (
     Engine,
     OwnShare,
     PassOptions,
-    RowFunction,
 )
 from topicfold.engine.special import log_scalar, prefetch_row
 
@@ -79,7 +78,7 @@ class MaskedEngine(Engine):
         self.n_topics = n_topics
         self.dtype = np.dtype(dtype)
         self.threads = threads
-        self.document_lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        self.document_lengths = row_sums(X)
         self._layout = document_layout(X, self.dtype, word_order)
         # Unsigned, so that the compiled code need not check the sign.
         kind = {4: np.uint32, 8: np.uint64}[self._layout.indices.itemsize]
@@ -134,13 +133,19 @@ class MaskedEngine(Engine):
 
     def unpack_documents(self, packed: Array) -> Array:
         """Return the (D, K) array, zero at the topics that are not in use."""
-        shape = self.n_documents, self.n_topics
-        parts = packed, self._topics, self._offsets
+        return self._plain_rows(packed, slice(0, self.n_documents))
+
+    def _plain_rows(self, packed: Array, rows: slice) -> Array:
+        offsets = self._offsets[rows.start : rows.stop + 1]
+        entries = slice(offsets[0], offsets[-1])
+        parts = packed[entries], self._topics[entries], offsets - offsets[0]
+        shape = len(offsets) - 1, self.n_topics
         return np.asarray(sparse.csr_matrix(parts, shape=shape).toarray())
 
-    def mixtures(self, packed: Array) -> Array:
-        """Return the (D, K) array, rows on the simplex."""
-        return normalize_rows(self.unpack_documents(packed))
+    def _put_rows(self, packed: Array, rows: slice, plain: Array) -> None:
+        entries = slice(self._offsets[rows.start], self._offsets[rows.stop])
+        own = self._rows[entries] - rows.start
+        packed[entries] = plain[own, self._topics[entries]]
 
     def _stretches(self, packed: Array) -> list[Array]:
         """Return the stretch of every topic of packed topics, without the rest."""
@@ -209,34 +214,6 @@ class MaskedEngine(Engine):
         self._rest(out)[:] = 0
         return out
 
-    def map_rows(
-        self,
-        function: RowFunction,
-        inputs: tuple[Any, ...],
-        shared: tuple[Any, ...] = (),
-        out: Any = None,
-        data: Any = None,
-    ) -> Any:
-        """See the protocol: rows have all topics, with zeros."""
-        plain = tuple(map(self.unpack_documents, inputs))
-        found = super().map_rows(function, plain, shared, np.zeros_like(plain[0]), data)
-        packed = self.pack_documents(found)
-        if out is None:
-            return packed
-        out[:] = packed
-        return out
-
-    def gather_rows(
-        self,
-        function: RowFunction,
-        inputs: tuple[Any, ...],
-        shared: tuple[Any, ...] = (),
-        data: Any = None,
-    ) -> tuple[Any, ...]:
-        """See the protocol: rows have all topics, with zeros."""
-        plain = tuple(map(self.unpack_documents, inputs))
-        return super().gather_rows(function, plain, shared, data)
-
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """``N_k = Σ_w N_wk``; of packed documents Σ_d N_dk."""
         if counts.ndim == 1:
@@ -255,8 +232,11 @@ class MaskedEngine(Engine):
         totals = self._positive_totals(counts, prior)
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
-        arguments = (self._pointer, counts[0], float(prior), scale, out[0])
-        run_ranges(scale_topics, self._topic_ranges, self.threads, *arguments)
+        factors = scale.astype(self.dtype)
+        stretches = zip(self._stretches(counts), self._stretches(out), strict=True)
+        for factor, (stretch, found) in zip(factors, stretches, strict=True):
+            np.maximum(stretch + self.dtype.type(prior), 0, out=found)
+            found *= factor
         self._rest(out)[:] = np.maximum(self._rest(counts) + prior, 0.0) * scale
         for k in np.flatnonzero(empty):
             out[0, self._pointer[k] : self._pointer[k + 1]] = 1.0 / self.n_terms
@@ -535,10 +515,8 @@ def masked_word_rows(start, stop, listed, places, shares, pointer, out_counts):
     """Add up the shares of topics ``start..stop``, those of k from ``listed[k]`` on."""
     for k in range(start, stop):
         total = out_counts[pointer[k] : pointer[k + 1]]
-        own, found = (
-            places[listed[k] : listed[k + 1]],
-            shares[listed[k] : listed[k + 1]],
-        )
+        own = places[listed[k] : listed[k + 1]]
+        found = shares[listed[k] : listed[k + 1]]
         total[:] = shares.dtype.type(0)
         for i in range(own.shape[0]):
             total[own[i]] += found[i]
@@ -553,17 +531,3 @@ def topic_sums(start, stop, pointer, array, prior, out_sums):
         for w in range(row.shape[0]):
             total += max(np.float64(row[w]) + prior, 0.0)
         out_sums[k] = total
-
-
-@kernel
-def scale_topics(start, stop, pointer, array, prior, scale, out):
-    """Write ``max(row + prior, 0) * scale[k]`` of each topic's row."""
-    real = array.dtype.type
-    for k in range(start, stop):
-        row, found = (
-            array[pointer[k] : pointer[k + 1]],
-            out[pointer[k] : pointer[k + 1]],
-        )
-        factor = real(scale[k])
-        for w in range(row.shape[0]):
-            found[w] = max(row[w] + real(prior), real(0)) * factor

@@ -42,7 +42,7 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows
-from topicfold.core.threads import n_threads
+from topicfold.core.threads import blocks_of, n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DeviceError
@@ -79,6 +79,19 @@ class PassOptions(NamedTuple):
     tol: float = 0.0
     own: OwnShare | None = None
     documents: OwnShare | None = None
+
+
+class RowTask(NamedTuple):
+    """What `Engine.map_rows` or `gather_rows` is asked to do."""
+
+    function: RowFunction
+    shared: tuple[Any, ...]
+    data: Any
+
+    def __call__(self, engine: Engine, rows: slice, arrays: list[Any]) -> Any:
+        """Call the function for some rows; `arrays` are those of the inputs."""
+        lengths, own = engine.document_lengths[rows], rows_of(self.data, rows)
+        return self.function(rows, lengths, arrays, own, *self.shared)
 
 
 class DocumentPass(NamedTuple):
@@ -216,14 +229,7 @@ class Engine(Protocol):
         those of its rows. If it returns a pair, the second is kept by `data`, with
         ``data.keep(rows, ...)``.
         """
-        out = np.zeros_like(inputs[0]) if out is None else out
-        for rows in ranges_of(self.n_documents):
-            new = self._on_rows(function, rows, inputs, data, shared)
-            if isinstance(new, tuple):
-                data.keep(rows, new[1])
-                new = new[0]
-            out[rows, : self.n_topics] = new
-        return out
+        return self._map_rows(RowTask(function, shared, data), inputs, out)
 
     def gather_rows(
         self,
@@ -237,18 +243,34 @@ class Engine(Protocol):
         It returns a tuple of float64 arrays and numbers, which are added up in one
         order, whatever the threads and workers.
         """
-        parts = (
-            self._on_rows(function, rows, inputs, data, shared)
-            for rows in ranges_of(self.n_documents)
-        )
+        return self._gather_rows(RowTask(function, shared, data), inputs)
+
+    def _map_rows(self, task: RowTask, inputs: tuple[Any, ...], out: Any) -> Any:
+        out = np.zeros_like(inputs[0]) if out is None else out
+        for rows, new in self._visit_rows(task, inputs):
+            if isinstance(new, tuple):
+                task.data.keep(rows, new[1])
+                new = new[0]
+            self._put_rows(out, rows, new)
+        return out
+
+    def _gather_rows(self, task: RowTask, inputs: tuple[Any, ...]) -> Statistics:
+        parts = (part for _, part in self._visit_rows(task, inputs))
         return functools.reduce(add_statistics, parts)
 
-    def _on_rows(
-        self, function: RowFunction, rows: slice, inputs: Any, data: Any, shared: Any
-    ) -> Any:
-        arrays = [array[rows, : self.n_topics] for array in inputs]
-        own = rows_of(data, rows)
-        return function(rows, self.document_lengths[rows], arrays, own, *shared)
+    def _visit_rows(
+        self, task: RowTask, inputs: tuple[Any, ...]
+    ) -> Iterator[tuple[slice, Any]]:
+        for rows in ranges_of(self.n_documents):
+            arrays = [self._plain_rows(array, rows) for array in inputs]
+            yield rows, task(self, rows, arrays)
+
+    def _plain_rows(self, packed: Array, rows: slice) -> Array:
+        """Return some documents of packed ones, with all topics."""
+        return packed[rows, : self.n_topics]
+
+    def _put_rows(self, packed: Array, rows: slice, plain: Array) -> None:
+        packed[rows, : self.n_topics] = plain
 
     def topic_totals(self, counts: Array) -> NDArray[np.float64]:
         """Return ``N_k = Σ_w N_wk`` (length K, float64)."""
@@ -390,9 +412,8 @@ def to_numpy(array: Any) -> Any:
 
 def ranges_of(n_rows: int, at_once: int | None = None) -> Iterator[slice]:
     """Yield slices of at most `at_once` rows, by default `ROWS_AT_ONCE`."""
-    at_once = ROWS_AT_ONCE if at_once is None else at_once
-    for start in range(0, n_rows, at_once):
-        yield slice(start, min(start + at_once, n_rows))
+    for start, stop in blocks_of(n_rows, at_once or ROWS_AT_ONCE):
+        yield slice(start, stop)
 
 
 def padded(rows: Array) -> Array | None:

@@ -347,11 +347,7 @@ class Labels(DeclaredParameters, Side):
 
     def _check_fitted(self, sizes: Mapping[str, int]) -> None:
         super()._check_fitted(sizes)
-        per_label, background = self.topics_per_label, self.n_background
-        for value, least in ((per_label, 1), (background, 0)):
-            if type(value) is not int or value < least:
-                raise ValueError(f"{value!r} is not a number of topics")
-        size = len(self.classes_) * per_label + background
+        size = len(self.classes_) * self.topics_per_label + self.n_background
         if self.classes_.ndim != 1 or size != sizes["K"]:
             raise ValueError("classes_ are not those of its topics")
 

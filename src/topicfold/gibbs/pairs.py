@@ -25,6 +25,7 @@ from scipy.special import gammaln, psi
 from topicfold.core.counts import SMALLEST_PRIOR
 from topicfold.core.jit import kernel, part
 from topicfold.core.threads import balanced_ranges, n_ranges, run_ranges
+from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import stream_key, uniform
 
 # Sweeps over tokens, and the last of them, whose worth is averaged; sweeps before them
@@ -37,6 +38,10 @@ COINS, BY_DOCUMENT = 1000, 2000
 # Rounds of Minka's fixed point (docs/math.md §3). Whole counts repeat, so each distinct
 # one is looked at once; codes below the second are counted in a table, without sorting.
 PRIOR_STEPS, LARGEST_TABLE = 3, 1 << 23
+# Topics whose weights are added up before a draw looks at each of them.
+AT_ONCE = 16
+# Tokens before a draw that its row of topic weights is asked for.
+AHEAD = 2
 
 
 class Sampled(NamedTuple):
@@ -140,25 +145,34 @@ def _weighed(
 
 
 def alpha_from_codes(
-    codes: NDArray[np.integer], lengths: NDArray[np.integer], alpha: NDArray[np.float64]
+    codes: NDArray[np.integer],
+    lengths: NDArray[np.integer],
+    alpha: NDArray[np.float64],
+    steps: int = PRIOR_STEPS,
 ) -> NDArray[np.float64]:
-    """Return α of a Dirichlet-multinomial, from N_dk K + k of every N_dk > 0.
+    """Return α of a Dirichlet-multinomial, from N_dk K + k of N_dk > 0, or of all.
 
     ``α_k ← α_k Σ_d[ψ(N_dk + α_k) − ψ(α_k)] / Σ_d[ψ(n_d + α_0) − ψ(α_0)]``; documents
-    without tokens say nothing.
+    without tokens say nothing. Of whole n, ``ψ(n + α) − ψ(α)`` is the sum of the
+    reciprocals of α + j for j < n: where counts are small, these are quicker.
     """
-    n_topics = len(alpha)
-    if codes.max(initial=0) < LARGEST_TABLE:
-        table = np.bincount(codes)
-        distinct = np.flatnonzero(table)
-        repeats = table[distinct]
+    n_topics, largest = len(alpha), int(codes.max(initial=0))
+    small = largest < LARGEST_TABLE
+    if small:
+        table = np.bincount(codes, minlength=(largest // n_topics + 1) * n_topics)
+        # Row j: how many documents have more than j tokens of each topic.
+        more = table.reshape(-1, n_topics)[::-1].cumsum(axis=0)[-2::-1]
+        steps_of_n = np.arange(len(more))[:, None]
     else:
         distinct, repeats = np.unique(codes, return_counts=True)
-    n, k = np.divmod(distinct, n_topics)
+        n, k = np.divmod(distinct, n_topics)
     length, documents = np.unique(lengths[lengths > 0], return_counts=True)
-    for _ in range(PRIOR_STEPS):
-        terms = repeats * (psi(n + alpha[k]) - psi(alpha[k]))
-        above = np.bincount(k, weights=terms, minlength=n_topics)
+    for _ in range(steps):
+        if small:
+            above = (more / (alpha + steps_of_n)).sum(axis=0)
+        else:
+            terms = repeats * (psi(n + alpha[k]) - psi(alpha)[k])
+            above = np.bincount(k, weights=terms, minlength=n_topics)
         total = alpha.sum()
         below = float(documents @ (psi(length + total) - psi(total)))
         alpha = np.maximum(alpha * above / max(below, 1e-300), SMALLEST_PRIOR)
@@ -170,7 +184,8 @@ def draw_tokens(start, stop, doc_ptr, words, rows, alpha, seed, sweeps, out_topi
     """Draw topics of tokens by ``(N_dk + α_k) φ_kw``, φ in `rows` (V, K), fixed.
 
     `sweeps` are the first and the one after the last. Sweep 0 counts the tokens of the
-    document before, others all of them but the one that is drawn.
+    document before, others all of them but the one that is drawn. A draw passes over
+    `AT_ONCE` topics at a time, before it looks at each.
     """
     n_topics = len(alpha)
     weights = alpha.copy()
@@ -184,13 +199,22 @@ def draw_tokens(start, stop, doc_ptr, words, rows, alpha, seed, sweeps, out_topi
             for i in range(begin, end):
                 if sweep > 0:
                     weights[out_topics[i]] -= 1
+                prefetch_row(rows, words[min(i + AHEAD, end - 1)])
                 row = rows[words[i]]
                 total = rows.dtype.type(0)
                 for k in range(n_topics):
                     total += weights[k] * row[k]
                 left = uniform(key, i - begin) * total
                 drawn = 0
-                left -= weights[0] * row[0]
+                while drawn + AT_ONCE < n_topics:
+                    mass = rows.dtype.type(0)
+                    for k in range(drawn, drawn + AT_ONCE):
+                        mass += weights[k] * row[k]
+                    if left < mass:
+                        break
+                    left -= mass
+                    drawn += AT_ONCE
+                left -= weights[drawn] * row[drawn]
                 while left >= 0 and drawn < n_topics - 1:
                     drawn += 1
                     left -= weights[drawn] * row[drawn]

@@ -40,6 +40,7 @@ from topicfold.graph.neighbors import (
     approximate_neighbors,
     check_choice,
     documents_of,
+    neighbor_matrix,
 )
 
 MAX_LABEL_EDGES = 100  # of a document: 101 labelled ones of a class are a clique
@@ -151,9 +152,8 @@ def document_graph(
         near, similar = index.query_among(None, n_neighbors, n_jobs=n_jobs)
     if weights == "binary":
         similar = np.ones_like(similar)
-    directed = _directed(near, similar, len(near))
-    directed.sort_indices()
-    graph, added, removed = symmetrized(directed), 0, 0
+    graph = symmetrized(neighbor_matrix(near, similar, len(near)))
+    added = removed = 0
     capped: tuple[int, ...] = ()
     if classes is not None:
         graph, added, removed, capped = add_label_edges(
@@ -172,17 +172,6 @@ def document_graph(
     isolated = int((np.diff(graph.indptr) == 0).sum())
     capped = tuple(names[list(capped)].tolist())
     return graph, GraphInfo(graph.nnz // 2, isolated, recall, added, removed, capped)
-
-
-def _directed(
-    near: NDArray[np.int64], values: NDArray[np.float64], n_documents: int
-) -> sp.csr_array:
-    """Return neighbour lists (-1: none) as a matrix, each row in its list's order."""
-    found = near >= 0
-    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
-    return sp.csr_array(
-        (values[found], near[found], indptr), shape=(len(near), n_documents)
-    )
 
 
 def _word_share(X: Any) -> float:
@@ -333,17 +322,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
         n_documents = counts.shape[0]
         labels = encode_labels(y, n_documents) if self.label_edges else None
         n_neighbors = max(1, min(self.n_neighbors, n_documents - 1))
-        if given is None and self._by_embeddings(embeddings):
-            rows = check_embeddings(embeddings, n_documents)
-            near = EmbeddingIndex(rows).query(None, n_neighbors, n_jobs=n_jobs)
-            edges = self._edges(*near, n_documents)
-            if self.of == "both":
-                index = NeighborIndex(counts, similarity=self.metric)
-                near = index.query_among(None, n_neighbors, n_jobs=n_jobs)
-                by_words = self._edges(*near, n_documents)
-                edges = _joined(by_words, edges, _word_share(X))
-            given = symmetrized(edges)
-        if given is None:
+        if given is None and not self._by_embeddings(embeddings):
             return document_graph(
                 counts,
                 n_neighbors,
@@ -352,10 +331,20 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
                 labels=labels,
                 n_jobs=n_jobs,
             )
-        graph = check_graph(given, n_documents)
+        index = NeighborIndex(counts, similarity=self.metric)
+        if given is not None:
+            graph = check_graph(given, n_documents)
+        else:
+            rows = check_embeddings(embeddings, n_documents)
+            near = EmbeddingIndex(rows).query(None, n_neighbors, n_jobs=n_jobs)
+            edges = self._edges(*near, n_documents)
+            if self.of == "both":
+                near = index.query_among(None, n_neighbors, n_jobs=n_jobs)
+                by_words = self._edges(*near, n_documents)
+                edges = _joined(by_words, edges, _word_share(X))
+            graph = symmetrized(edges)
         if labels is None:
             return graph
-        index = NeighborIndex(counts, similarity=self.metric)
         return add_label_edges(graph, labels, index, n_neighbors, n_jobs)[0]
 
     def _by_embeddings(self, embeddings: Any) -> bool:
@@ -409,7 +398,7 @@ class NeighborGraph(DeclaredParameters, BaseEstimator):
     ) -> sp.csr_array:
         if self.edge_weights == "binary":
             similar = np.ones_like(similar)
-        return _directed(near, similar, n_documents)
+        return sp.csr_array(neighbor_matrix(near, similar, n_documents))
 
     def _compared(self, X: Any) -> sp.csr_array:
         """Return what neighbours are searched by."""

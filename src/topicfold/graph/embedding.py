@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.jit import kernel
 from topicfold.core.parameters import warn_caller, whole_number
-from topicfold.core.threads import n_threads, one_blas_thread, run_ranges
+from topicfold.core.threads import blocks_of, n_threads, one_blas_thread, run_ranges
 from topicfold.exceptions import DataError
 
 Rows = NDArray[np.float32]
@@ -183,12 +183,10 @@ class EmbeddingIndex:
             width = best[0].shape[1]
             near[start:stop, :width], similar[start:stop, :width] = best
 
-        starts = range(0, len(queries), BLOCK)
-        blocks = [(start, min(start + BLOCK, len(queries))) for start in starts]
         with one_blas_thread():
             if self.n_documents > EXACT:
                 _ = self._cells  # by one thread
-            run_ranges(task, blocks, n_threads(n_jobs))
+            run_ranges(task, blocks_of(len(queries), BLOCK), n_threads(n_jobs))
         return near, similar
 
     def _candidates(self, queries: Rows, n_best: int) -> NDArray[np.int64]:
@@ -265,11 +263,55 @@ def cosines(queries: Rows, rows: Rows, found: Any, out: Any) -> None:
 def _largest(values: Rows, n: int) -> tuple[NDArray[np.int64], Rows]:
     """Return the columns of the n largest values of each row, in any order."""
     n = min(n, values.shape[1])
-    if n == values.shape[1]:
-        columns = np.broadcast_to(np.arange(n), values.shape).copy()
-    else:
-        columns = np.argpartition(values, -n, axis=1)[:, -n:]
+    columns = np.empty((len(values), n), dtype=np.int64)
+    largest_columns(values, columns)
     return columns, np.take_along_axis(values, columns, axis=1)
+
+
+@kernel
+def largest_columns(values: Rows, out: Any) -> None:
+    """Write the columns of the largest values of each row, in the order of a heap.
+
+    Of equal values those of the lower columns. Equivalent, but for the order, to
+    ``np.argsort(-values, axis=1, kind="stable")[:, : out.shape[1]]``.
+    """
+    n = out.shape[1]
+    kept = np.empty(n, values.dtype)
+    for i in range(values.shape[0] if n else 0):
+        # The least of those kept, of equal ones the last, is at place 0, and each is
+        # above those at 2j + 1 and 2j + 2.
+        size = 0
+        for column in range(values.shape[1]):
+            value = values[i, column]
+            if size < n:
+                place = size
+                size += 1
+                while place > 0 and value <= kept[(place - 1) // 2]:
+                    above = (place - 1) // 2
+                    kept[place] = kept[above]
+                    out[i, place] = out[i, above]
+                    place = above
+            elif value > kept[0]:
+                place = 0
+                while 2 * place + 1 < n:
+                    below = 2 * place + 1
+                    if below + 1 < n and (
+                        kept[below + 1] < kept[below]
+                        or (
+                            kept[below + 1] == kept[below]
+                            and out[i, below + 1] > out[i, below]
+                        )
+                    ):
+                        below += 1
+                    if value <= kept[below]:
+                        break
+                    kept[place] = kept[below]
+                    out[i, place] = out[i, below]
+                    place = below
+            else:
+                continue
+            kept[place] = value
+            out[i, place] = column
 
 
 def _nearest_center(rows: Rows, centers: Rows) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from topicfold.core.counts import check_counts, smooth_idf
+from topicfold.core.counts import best_places, check_counts, smooth_idf
 from topicfold.core.parameters import whole_number
-from topicfold.core.threads import n_threads, run_ranges
+from topicfold.core.threads import blocks_of, n_threads, run_ranges
 from topicfold.exceptions import DataError
 from topicfold.graph.inverted_lists import QUANTUM, InvertedLists
 
@@ -36,19 +35,12 @@ FEW_DOCUMENTS = 2000
 KL_FLOOR = 1e-4  # probability, under a neighbour, of a word that it lacks
 
 
-@dataclass(frozen=True)
 class Weighting:
     """Term weights of a named similarity; `idf` are smooth, and None for ``kl``."""
 
-    similarity: str
-    idf: NDArray[np.float64] | None
-
-    @classmethod
-    def fit(cls, counts: sp.csr_array, similarity: str) -> Weighting:
-        """Learn the term weights of `counts` (as scikit-learn's TfidfTransformer)."""
-        if similarity == "kl":
-            return cls(similarity, None)
-        return cls(similarity, smooth_idf(counts))
+    def __init__(self, counts: sp.csr_array, similarity: str) -> None:
+        self.similarity = similarity
+        self.idf = None if similarity == "kl" else smooth_idf(counts)
 
     @property
     def take_min(self) -> bool:
@@ -113,46 +105,26 @@ def search_blocks(
         block[np.diff(queries.indptr[start : stop + 1]) == 0] = 0.0
         if exclude_self:
             block[np.arange(stop - start), np.arange(start, stop)] = 0.0
-        order = np.argsort(-block, axis=1, kind="stable")[:, :n_best]
-        found = np.take_along_axis(block, order, axis=1)
-        best[start:stop] = np.where(found > 0, order, -1)
-        values[start:stop] = np.maximum(found, 0.0)
+        for query, scores in enumerate(block, start):
+            places = best_places(scores, n_best)
+            places = places[scores[places] > 0]
+            best[query, : len(places)] = places
+            values[query, : len(places)] = scores[places]
 
-    size = max(1, BLOCK_ENTRIES // n_documents)
-    starts = range(0, n_queries if n_best else 0, size)
-    run_ranges(task, [(s, min(s + size, n_queries)) for s in starts], threads)
+    blocks = blocks_of(n_queries if n_best else 0, BLOCK_ENTRIES // n_documents)
+    run_ranges(task, blocks, threads)
     return best, values
 
 
-def search_products(
-    queries: sp.csr_array, documents: sp.csr_array, n_best: int, exclude_self: bool
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return what inverted lists find by sums of products, from all pairs at once.
-
-    The score and the number of a document are one integer, so that a partial sort has
-    the ties of the lists: the lower number first.
-    """
-    n_queries, n_documents = queries.shape[0], documents.shape[0]
-    best = np.full((n_queries, n_best), -1, dtype=np.int64)
-    scores = np.zeros((n_queries, n_best))
-    if not n_best:
-        return best, scores
-    transposed = documents.T.tocsr()
-    backwards = n_documents - 1 - np.arange(n_documents)
-    size = max(1, BLOCK_ENTRIES // 4 // n_documents)
-    for start in range(0, n_queries, size):
-        block = (queries[start : start + size] @ transposed).toarray()
-        keys = np.rint(block / QUANTUM).astype(np.int64) * n_documents + backwards
-        keys[keys < n_documents] = -1  # nothing in common
-        if exclude_self:
-            rows = np.arange(len(keys))
-            keys[rows, start + rows] = -1
-        keys.partition(n_documents - n_best, axis=1)
-        top = np.sort(keys[:, n_documents - n_best :], axis=1)[:, ::-1]
-        found = n_documents - 1 - top % n_documents
-        best[start : start + size] = np.where(top < 0, -1, found)
-        scores[start : start + size] = np.maximum(top, 0) // n_documents * QUANTUM
-    return best, scores
+def rounded_products(
+    queries: sp.csr_array, documents: sp.csr_array
+) -> NDArray[np.float64]:
+    """Return the scores that inverted lists find by sums of products."""
+    products: NDArray[np.float64] = (queries @ documents.T).toarray()
+    products /= QUANTUM
+    np.rint(products, out=products)
+    products *= QUANTUM
+    return products
 
 
 def _call(
@@ -313,29 +285,27 @@ class NeighborIndex:
         exclude_self: bool,
         n_jobs: int | None,
     ) -> Neighbors:
-        threads = n_threads(n_jobs)
+        options = n_best, exclude_self, n_threads(n_jobs)
         if callable(self.similarity):
-            return search_blocks(
-                self.similarity, queries, among, n_best, exclude_self, threads
-            )
+            return search_blocks(self.similarity, queries, among, *options)
         weighting = self.weighting_
         own = queries is among and weighting.symmetric
         rows = None if own else weighting.queries(queries)
         if self.n_documents <= FEW_DOCUMENTS and not weighting.take_min:
             documents = weighting.documents(among)
             asked = documents if own else rows
-            found, scores = search_products(asked, documents, n_best, exclude_self)
+            found, scores = search_blocks(rounded_products, asked, documents, *options)
         else:
             lists = self.lists_
             if among is not self.counts_:
                 lists = InvertedLists(weighting.documents(among), weighting.take_min)
-            found, scores = lists.search(rows, n_best, exclude_self, threads)
+            found, scores = lists.search(rows, *options)
         return found, scores if own else weighting.similarities(rows, scores)
 
     @cached_property
     def weighting_(self) -> Weighting:
         """Term weights of the index documents (named similarities only)."""
-        return Weighting.fit(self.counts_, str(self.similarity))
+        return Weighting(self.counts_, str(self.similarity))
 
     @cached_property
     def lists_(self) -> InvertedLists:
@@ -388,6 +358,16 @@ def _recall(
         n_exact += len(true)
         n_found += len(np.intersect1d(true, found[document]))
     return n_found / n_exact if n_exact else 1.0
+
+
+def neighbor_matrix(
+    near: NDArray[np.int64], values: NDArray[Any], n_documents: int
+) -> sp.csr_matrix:
+    """Return neighbour lists (-1: none) as a matrix, each row in its list's order."""
+    found = near >= 0
+    indptr = np.r_[0, np.cumsum(found.sum(axis=1))]
+    entries = values[found], near[found], indptr
+    return sp.csr_matrix(entries, shape=(len(near), n_documents))
 
 
 def documents_of(X: Any, name: str) -> sp.csr_array:

@@ -22,6 +22,12 @@ see only some topics, the words of the others would be left out. (A threshold fo
 document's own words, in place of one weight per word, led mixtures of simulated texts
 away from the truth.)
 
+Most of the words that a long text gets are a small part of a token each, and a fit
+takes as long for them as for whole ones. So those that a text of twice `SHORT_TEXT`
+words or more would get less than `LEAST_SHARED` of, and does not have itself, are left
+out, and the others get what these would have; in texts of `SHORT_TEXT` words or fewer
+none is.
+
 Vectors may be near for reasons that words do not show (all reviews of one critic). So
 the neighbours' words are asked how well they predict those of a document,
 
@@ -29,8 +35,10 @@ the neighbours' words are asked how well they predict those of a document,
 
 with y_d their word frequencies and p those of the corpus, in nats per token. The
 agreement is the gain less that of as many documents drawn at random. Where it is below
-`LEAST_AGREEMENT`, topics start from words alone, and no counts are shared. Short texts
-say less themselves: a quarter of it is enough, and below that λ falls with it. A λ
+`LEAST_AGREEMENT`, topics start from words alone, and no counts are shared. It is asked
+of the nearest documents by the vectors first: in longer texts it is a little more than
+by walks, which are not made where it is too little. Short texts say less themselves: a
+quarter of it is enough, and below that λ falls with it. A λ
 below `LEAST_WEIGHT` is zero: of very long texts no counts are shared.
 """
 
@@ -45,9 +53,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from topicfold.core import saved
+from topicfold.core.counts import row_sums
+from topicfold.core.jit import kernel, part
 from topicfold.core.parameters import NOT_NEGATIVE, DeclaredParameters, whole
+from topicfold.core.threads import even_ranges, n_ranges, n_threads, run_ranges
+from topicfold.core.typing import Doubles
 from topicfold.graph.embedding import GRID, EmbeddingIndex, Rows, check_embeddings
-from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_of
+from topicfold.graph.walks import NEIGHBORS, places_between, places_of, walks_along
 
 # Chosen by benchmarks/results/embeddings.md, which says on what.
 SHARED_TOKENS, MOST_WEIGHT = 12.0, 3.0
@@ -62,6 +74,9 @@ SHORT_TEXT, SHORT_SHARE = 40.0, 0.25
 LEAST_WEIGHT = 0.05
 # Neighbours that must have a word; all words count of fewer than `FEW` neighbours.
 SHARED_BY, FEW = 2, 5
+# Least part of a token that is shared with a text of twice `SHORT_TEXT` words or more
+# that does not have the word; and with any text.
+LEAST_SHARED, NEXT_TO_NOTHING = 0.1, 1e-6
 # Nats per token, the neighbours' share of a prediction, and documents that are asked.
 LEAST_AGREEMENT, PREDICTED_SHARE, ASKED = 0.4, 0.2, 1000
 BLOCK = 4096  # documents whose sums are made at once
@@ -73,7 +88,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     A document is seen as its own counts and, `weight` times, the mean counts of its
     nearest documents, of which words of a single neighbour are left out: short texts
     then share words with texts that say the same in other words. Longer texts share
-    mostly words that near documents have in common, and hardly any everyday words.
+    mostly words that near documents have in common, hardly any everyday words, and no
+    small parts of a token.
 
     Parameters
     ----------
@@ -99,7 +115,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     embeddings_ : ndarray of shape (n_documents, n_dimensions)
         Unit rows of their embeddings, in float32.
     walks_ : ndarray of shape (n_documents, n_walks)
-        Where walks along near documents lead; see the source of ``graph.walks``.
+        Where walks along near documents lead; see the source of ``graph.walks``. A
+        column of zeros where longer texts do not follow the vectors.
 
     Examples
     --------
@@ -136,14 +153,22 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         self.counts_ = counts
         for name in ("_index", "places", "_place_index"):
             self.__dict__.pop(name, None)
-        self.walks_ = walks_of(self._index, n_jobs=n_jobs)
+        near, similar = self._index.query(None, NEIGHBORS, n_jobs=n_jobs)
+        self.agreement_ = agreement(counts, near)
+        if self.weight is None and not self.short and not self.agrees:
+            # Walks lead to documents that agree a little less.
+            self.walks_ = np.zeros((len(near), 1), dtype=np.float32)
+            self.weight_ = 0.0
+            self.word_weights_ = np.ones(counts.shape[1], dtype=np.float32)
+            return counts
+        self.walks_ = walks_along(near, similar)
         near, _ = self._place_index.query(None, self.n_neighbors, n_jobs=n_jobs)
         self.agreement_ = agreement(counts, near)
         self.weight_ = self._rule() if self.weight is None else float(self.weight)
         self.word_weights_ = np.ones(counts.shape[1], dtype=np.float32)
         if self.weight_ and self._power:
             self.word_weights_ = word_weights(counts, near, self._power)
-        return self._joined(counts, near)
+        return self._joined(counts, near, n_jobs)
 
     def _rule(self) -> float:
         length, share = max(self._length, 1e-300), self.agreement_ / self._least
@@ -166,6 +191,11 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     @property
     def _power(self) -> float:
         return POWER * min(max(2 * self._length / SHORT_TEXT - 1, 0.0), 1.0)
+
+    @property
+    def _least_shared(self) -> float:
+        share = min(max(self._length / SHORT_TEXT - 1, 0.0), 1.0)
+        return max(LEAST_SHARED * share, NEXT_TO_NOTHING)
 
     @property
     def _least(self) -> float:
@@ -197,7 +227,8 @@ class CountSharing(DeclaredParameters, BaseEstimator):
         same = _seen_before(counts, self.counts_, near, similar)
         places[same >= 0] = self.places[same[same >= 0]]
         near, _ = self._place_index.query(places, self.n_neighbors + 1, n_jobs=n_jobs)
-        return self._joined(counts, _without(near, same)[:, : self.n_neighbors])
+        near = _without(near, same)[:, : self.n_neighbors]
+        return self._joined(counts, near, n_jobs)
 
     @property
     def agrees(self) -> bool:
@@ -217,36 +248,43 @@ class CountSharing(DeclaredParameters, BaseEstimator):
     def _place_index(self) -> EmbeddingIndex:
         return EmbeddingIndex(self.places)
 
-    def _joined(self, counts: sp.csr_matrix, near: NDArray[np.int64]) -> sp.csr_matrix:
+    def _joined(
+        self, counts: sp.csr_matrix, near: NDArray[np.int64], n_jobs: int | None
+    ) -> sp.csr_matrix:
         if not self.weight_:
             return counts
-        training = self.counts_.astype(counts.dtype, copy=False)
-        starts = range(0, max(len(near), 1), BLOCK)
         parts = [
-            counts[i : i + BLOCK] + self._of_neighbors(training, near[i : i + BLOCK])
-            for i in starts
+            self._block_joined(counts[i : i + BLOCK], near[i : i + BLOCK], n_jobs)
+            for i in range(0, max(len(near), 1), BLOCK)
         ]
         shared = sp.csr_matrix(parts[0] if len(parts) == 1 else sp.vstack(parts))
         shared.sort_indices()
         return shared
 
-    def _of_neighbors(
-        self, training: sp.csr_matrix, near: NDArray[np.int64]
+    def _block_joined(
+        self, counts: sp.csr_matrix, near: NDArray[np.int64], n_jobs: int | None
     ) -> sp.csr_matrix:
-        """Return what documents get from these neighbours."""
-        graph = _neighbor_graph(near, training.shape[0], training.dtype)
-        n_joined = np.diff(graph.indptr)
-        total = graph @ training
-        # Of the same structure, as both are products of the same two structures.
-        n_having = graph @ training.sign()
-        many = np.repeat(n_joined >= FEW, np.diff(n_having.indptr))
-        total.data[many & (n_having.data < SHARED_BY)] = 0
-        if self._power:
-            total = _weighted(total, self.word_weights_)
-        shares = self.weight_ / np.maximum(n_joined, 1)
-        total.data *= np.repeat(shares, np.diff(total.indptr)).astype(total.dtype)
-        total.eliminate_zeros()
-        return total
+        """Return counts of some documents with what they get from their neighbours."""
+        training, threads = self.counts_, n_threads(n_jobs)
+        # Neighbours' words at most, and the document's own.
+        most = np.where(near >= 0, np.diff(training.indptr)[near], 0).sum(axis=1)
+        starts = np.r_[0, np.cumsum(most + np.diff(counts.indptr))]
+        words = np.empty(starts[-1], dtype=np.int64)
+        values = np.empty(starts[-1], dtype=counts.dtype)
+        sizes = np.empty(len(near), dtype=np.int64)
+        arguments = (
+            near,
+            (counts.indptr, counts.indices, counts.data),
+            (training.indptr, training.indices, training.data),
+            (self.word_weights_, self.weight_, SHARED_BY, FEW, self._least_shared),
+            (starts, words, values, sizes),
+        )
+        ranges = even_ranges(len(near), n_ranges(threads))
+        run_ranges(join_neighbors, ranges, threads, *arguments)
+        kept = np.repeat(starts[:-1] - np.r_[0, np.cumsum(sizes)[:-1]], sizes)
+        kept += np.arange(len(kept))
+        parts = values[kept], words[kept], np.r_[0, np.cumsum(sizes)]
+        return sp.csr_matrix(parts, shape=counts.shape)
 
     _saved = saved.forms(
         walks_=saved.numbers("DW", -2, 2),
@@ -276,16 +314,6 @@ class CountSharing(DeclaredParameters, BaseEstimator):
             raise ValueError("its counts are invalid")
 
 
-def _neighbor_graph(
-    near: NDArray[np.int64], n_documents: int, dtype: Any = np.float64
-) -> sp.csr_matrix:
-    """Return ones where a document has a neighbour."""
-    joined = near >= 0
-    starts = np.r_[0, np.cumsum(joined.sum(axis=1))]
-    ones = np.ones(starts[-1], dtype)
-    return sp.csr_matrix((ones, near[joined], starts), (len(near), n_documents))
-
-
 def word_weights(
     counts: sp.csr_matrix, near: NDArray[np.int64], power: float = POWER
 ) -> NDArray[np.float32]:
@@ -297,37 +325,14 @@ def word_weights(
     >>> word_weights(counts, np.array([[1], [0], [3], [2]])).tolist()
     [0.0, 0.25, 0.25]
     """
-    beside = np.zeros(counts.shape[1])
-    for i in range(0, len(near), BLOCK):
-        own = counts[i : i + BLOCK]
-        sums = _neighbor_graph(near[i : i + BLOCK], counts.shape[0], own.dtype) @ counts
-        totals = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
-        both = sp.csr_matrix(own.multiply(sums))
-        shares = np.repeat(
-            1 / np.where(totals > 0, totals, np.inf), np.diff(both.indptr)
-        )
-        beside += np.bincount(both.indices, both.data * shares, len(beside))
+    sums, totals = _beside(counts, near, counts)
+    rows = np.repeat(np.arange(len(near)), np.diff(counts.indptr))
+    shares = sums / np.where(totals > 0, totals, np.inf)[rows]
+    beside = np.bincount(counts.indices, counts.data * shares, counts.shape[1])
     often = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
     by_chance = often**2 / max(often.sum(), 1e-300)
     lift = np.maximum(beside / np.where(by_chance > 0, by_chance, 1.0), 1.0)
     return np.asarray((1 - 1 / lift) ** power, dtype=np.float32)
-
-
-def _weighted(sums: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:
-    """Return rows with the counts of words weighted, and as many in all.
-
-    Examples
-    --------
-    >>> sums = sp.csr_matrix([[4.0, 1.0, 5.0]])
-    >>> _weighted(sums, np.array([1.0, 1.0, 0.0])).toarray()
-    array([[8., 2., 0.]])
-    """
-    before = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
-    sums.data *= weights[sums.indices].astype(sums.dtype, copy=False)
-    after = np.asarray(sums.sum(axis=1, dtype=np.float64)).ravel()
-    scales = before / np.where(after > 0, after, 1.0)
-    sums.data *= np.repeat(scales, np.diff(sums.indptr)).astype(sums.dtype, copy=False)
-    return sums
 
 
 def _seen_before(
@@ -367,20 +372,151 @@ def agreement(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:
 def _gain(counts: sp.csr_matrix, near: NDArray[np.int64]) -> float:
     """Return the gain; of at most `ASKED` documents, evenly spread over the corpus."""
     step = -(-len(near) // ASKED)
-    asked, near = sp.csr_matrix(counts[::step], dtype=np.float64), near[::step]
+    asked, near = sp.csr_matrix(counts[::step]), near[::step]
     frequencies = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
-    graph = _neighbor_graph(near, counts.shape[0])
-    sums = sp.csr_matrix(graph @ counts.astype(np.float64))
-    totals = np.asarray(sums.sum(axis=1)).ravel()
+    sums, totals = _beside(asked, near, counts)
     rows = np.repeat(np.arange(len(near)), np.diff(asked.indptr))
     known = totals[rows] > 0  # documents without neighbours are not asked
     rows, columns, own = rows[known], asked.indices[known], asked.data[known]
     if not len(rows):
         return 0.0
-    predicted = np.asarray(sums[rows, columns]).ravel() / totals[rows]
+    predicted = sums[known] / totals[rows]
     ratio = predicted / (frequencies[columns] / frequencies.sum())
     gains = np.log((1 - PREDICTED_SHARE) + PREDICTED_SHARE * ratio)
-    return float(own @ gains / own.sum())
+    own = own.astype(np.float64)
+    return float((own * gains).sum() / own.sum())
+
+
+def _beside(
+    documents: sp.csr_matrix, near: NDArray[np.int64], counts: sp.csr_matrix
+) -> tuple[Doubles, Doubles]:
+    """Return what neighbours have of each word of documents, and of all words.
+
+    The first has a number per non-zero of the documents.
+    """
+    sums, lengths = np.empty(documents.nnz), row_sums(counts)
+    corpus = counts.indptr, counts.indices, counts.data
+    own = documents.indptr, documents.indices
+    add_neighbors(0, len(near), near, own, corpus, counts.shape[1], sums)
+    return sums, np.where(near >= 0, lengths[near], 0.0).sum(axis=1)
+
+
+@kernel
+def add_neighbors(
+    start: int,
+    stop: int,
+    near: NDArray[np.int64],
+    own: Any,
+    corpus: Any,
+    n_terms: int,
+    out_sums: Doubles,
+) -> None:
+    """Write the counts that neighbours have of the words of documents ``start..stop``.
+
+    Equivalent to ``(G @ X)[rows, columns]`` with ones in G at a document's neighbours.
+    """
+    own_ptr, own_words = own
+    indptr, indices, counts = corpus
+    place = np.full(n_terms, -1, np.int64)
+    for d in range(start, stop):
+        for p in range(own_ptr[d], own_ptr[d + 1]):
+            place[own_words[p]] = p
+            out_sums[p] = 0.0
+        for j in range(near.shape[1]):
+            e = near[d, j]
+            if e < 0:
+                continue
+            for q in range(indptr[e], indptr[e + 1]):
+                p = place[indices[q]]
+                if p >= 0:
+                    out_sums[p] += counts[q]
+        for p in range(own_ptr[d], own_ptr[d + 1]):
+            place[own_words[p]] = -1
+
+
+@part
+def sum_at(values: Doubles, places: NDArray[np.int64], n: int) -> float:
+    """Return the sum of values at the first `n` places."""
+    total = 0.0
+    for i in range(n):
+        total += values[places[i]]
+    return total
+
+
+@kernel
+def join_neighbors(
+    start: int,
+    stop: int,
+    near: NDArray[np.int64],
+    own: Any,
+    corpus: Any,
+    rules: Any,
+    outputs: Any,
+) -> None:
+    """Write what documents ``start..stop`` have with their neighbours, word by word.
+
+    A word of fewer than `shared_by` neighbours counts only where a document has fewer
+    than `few` of them, and one of which a document would get less than `least_shared`
+    only where it has the word. Words are in any order, a document's own first.
+    """
+    own_ptr, own_words, own_counts = own
+    indptr, indices, counts = corpus
+    word_weights, weight, shared_by, few, least_shared = rules
+    starts, out_words, out_values, out_sizes = outputs
+    n_terms = word_weights.shape[0]
+    having = np.zeros(n_terms, np.int64)
+    sums = np.zeros(n_terms)
+    found = np.empty(n_terms, np.int64)
+    mine = np.zeros(n_terms, np.bool_)
+    for d in range(start, stop):
+        for p in range(own_ptr[d], own_ptr[d + 1]):
+            mine[own_words[p]] = True
+        n_joined = 0
+        n_found = 0
+        for j in range(near.shape[1]):
+            e = near[d, j]
+            if e < 0:
+                continue
+            n_joined += 1
+            for q in range(indptr[e], indptr[e + 1]):
+                word = indices[q]
+                if having[word] == 0:
+                    found[n_found] = word
+                    n_found += 1
+                having[word] += 1
+                sums[word] += counts[q]
+        least = shared_by if n_joined >= few else 1
+        for i in range(n_found):
+            if having[found[i]] < least:
+                sums[found[i]] = 0.0
+        total = sum_at(sums, found, n_found) * weight / max(n_joined, 1)
+        for i in range(n_found):
+            sums[found[i]] *= word_weights[found[i]]
+        # As many are shared in all, whatever the weights of words.
+        smallest = least_shared * sum_at(sums, found, n_found) / max(total, 1e-300)
+        for i in range(n_found):
+            if sums[found[i]] < smallest and not mine[found[i]]:
+                sums[found[i]] = 0.0
+        left = sum_at(sums, found, n_found)
+        scale = total / left if left > 0.0 else 0.0
+        place = starts[d]
+        for p in range(own_ptr[d], own_ptr[d + 1]):
+            word = own_words[p]
+            out_words[place] = word
+            out_values[place] = own_counts[p] + scale * sums[word]
+            sums[word] = 0.0
+            mine[word] = False
+            place += 1
+        for i in range(n_found):
+            word = found[i]
+            value = scale * sums[word]
+            if value > 0.0:
+                out_words[place] = word
+                out_values[place] = value
+                place += 1
+            having[word] = 0
+            sums[word] = 0.0
+        out_sizes[d] = place - starts[d]
 
 
 def _floats(X: Any) -> sp.csr_matrix:

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from topicfold.core.threads import one_blas_thread
 from topicfold.core.typing import Doubles
 from topicfold.graph.embedding import EmbeddingIndex, Rows
+from topicfold.graph.neighbors import neighbor_matrix
 
 # Chosen by benchmarks/results/embeddings.md, which says on what.
 NEIGHBORS = 15
@@ -49,21 +50,13 @@ def edge_weights(
     found = near >= 0
     # Distances beyond the nearest; infinite where there is no neighbour.
     beyond = np.where(found, similar[:, :1] - similar, np.inf)
-    n_found = found.sum(axis=1)
-    wanted = np.log2(np.maximum(n_found, 2))
+    wanted = np.log2(np.maximum(found.sum(axis=1), 2))
     low, high = np.zeros(len(near)), np.full(len(near), 4.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        sums = np.exp(-beyond / middle[:, None]).sum(axis=1)
-        low, high = (
-            np.where(sums > wanted, low, middle),
-            np.where(sums > wanted, middle, high),
-        )
-    weights = np.exp(-beyond / high[:, None])
-    starts = np.r_[0, np.cumsum(n_found)]
-    return sp.csr_matrix(
-        (weights[found], near[found], starts), shape=(len(near), n_documents)
-    )
+        above = np.exp(-beyond / middle[:, None]).sum(axis=1) > wanted
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return neighbor_matrix(near, np.exp(-beyond / high[:, None]), n_documents)
 
 
 def walks_of(index: EmbeddingIndex, *, n_jobs: int | None = None) -> Rows:
@@ -71,8 +64,12 @@ def walks_of(index: EmbeddingIndex, *, n_jobs: int | None = None) -> Rows:
 
     Rows of zeros are those of documents without neighbours.
     """
-    near, similar = index.query(None, NEIGHBORS, n_jobs=n_jobs)
-    directed = edge_weights(near, similar, index.n_documents)
+    return walks_along(*index.query(None, NEIGHBORS, n_jobs=n_jobs))
+
+
+def walks_along(near: NDArray[np.int64], similar: Doubles) -> Rows:
+    """Return the walks of documents by their nearest ones; see `walks_of`."""
+    directed = edge_weights(near, similar, len(near))
     other = directed.T.tocsr()
     graph = sp.csr_matrix(directed + other - directed.multiply(other))
     degrees = np.asarray(graph.sum(axis=1)).ravel()

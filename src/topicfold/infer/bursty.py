@@ -140,8 +140,9 @@ class BurstyTopics:
         self.prior = np.asarray(prior, dtype=np.float64)
         self.threads = n_threads(n_jobs)
 
-    def _run(self, task: Any, work: NDArray[np.integer]) -> None:
-        run_ranges(task, balanced_ranges(work, self.threads * 4), self.threads)
+    def _run(self, kernel: Any, work: NDArray[np.integer], *arguments: Any) -> None:
+        ranges = balanced_ranges(work, self.threads * 4)
+        run_ranges(kernel, ranges, self.threads, *arguments)
 
     def counts(self, X: sparse.csr_matrix) -> tuple[Array, NDArray[np.float64]]:
         """Return N_dk of documents, and their log-likelihood, token by token."""
@@ -150,7 +151,7 @@ class BurstyTopics:
         counts = lengths[:, None] * (self.prior / self.prior.sum())
         loglik = np.zeros(X.shape[0])
         fixed = self.beta, self.strength, self.prior, counts, loglik
-        self._run(lambda a, b: bursty_documents(a, b, rows, *fixed), X.indptr)
+        self._run(bursty_documents, X.indptr, rows, *fixed)
         return counts, loglik
 
     def mixtures(self, X: sparse.csr_matrix) -> Array:
@@ -165,14 +166,10 @@ class BurstyTopics:
         """Return p(w | d) of the non-zero entries of `asked`, given words seen."""
         counts, _ = self.counts(seen)
         found = np.empty(asked.nnz)
-        rows, wanted = (seen.indptr, seen.indices, seen.data), asked.indptr
+        rows = seen.indptr, seen.indices, seen.data
+        wanted = asked.indptr, asked.indices
         fixed = self.beta, self.strength, self.prior, counts, found
-        self._run(
-            lambda a, b: bursty_predictions(
-                a, b, rows, (wanted, asked.indices), *fixed
-            ),
-            wanted,
-        )
+        self._run(bursty_predictions, asked.indptr, rows, wanted, *fixed)
         return found
 
 

@@ -17,11 +17,15 @@ from scipy.special import psi
 from sklearn.preprocessing import normalize
 
 from topicfold.core.counts import normalize_rows
-from topicfold.core.threads import n_threads
+from topicfold.core.threads import blocks_of, n_threads
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
-from topicfold.graph.neighbors import NeighborIndex, approximate_neighbors
+from topicfold.graph.neighbors import (
+    NeighborIndex,
+    approximate_neighbors,
+    neighbor_matrix,
+)
 from topicfold.infer.frank_wolfe import frank_wolfe
 
 Members = NDArray[np.bool_]
@@ -142,23 +146,13 @@ def smoothed_documents(
     """Return ``u_d = λ x̂_d + (1 − λ) mean_{d' in N_d} x̂_d'``, x̂_d where there are no
     d'.
     """
-    lists = neighbors[start:stop]
-    known = lists >= 0
-    counts = known.sum(axis=1)
-    rows = np.repeat(np.arange(stop - start), counts)
+    lists = np.column_stack([np.arange(start, stop), neighbors[start:stop]])
+    counts = (lists >= 0).sum(axis=1) - 1
     own = np.where(counts > 0, own_weight, 1.0)
-    share = (1.0 - own) / np.maximum(counts, 1)
-    everyone = np.arange(stop - start)
-    mixing = sparse.csr_array(
-        (
-            np.concatenate([own, share[rows]]),
-            (
-                np.concatenate([everyone, rows]),
-                np.concatenate([everyone + start, lists[known]]),
-            ),
-        ),
-        shape=(stop - start, X.shape[0]),
-    )
+    shares = np.tile((1.0 - own) / np.maximum(counts, 1), (lists.shape[1], 1)).T
+    shares[:, 0] = own
+    mixing = neighbor_matrix(lists, shares, X.shape[0])
+    mixing.sort_indices()
     totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     scale = sparse.diags_array(1.0 / np.where(totals > 0, totals, 1.0))
     mixed = sparse.csr_array(mixing @ scale @ sparse.csr_array(X, dtype=np.float64))
@@ -189,8 +183,7 @@ def discriminative_mixtures(
     promoted = (label_sets.astype(np.int64) @ topics_of_class.astype(np.int64)) > 0
     set_of_document = set_of_document.astype(np.int64).ravel()
     parts, total = [], 0.0
-    for start in range(0, X.shape[0], _BLOCK):
-        stop = min(start + _BLOCK, X.shape[0])
+    for start, stop in blocks_of(X.shape[0], _BLOCK):
         theta, info = frank_wolfe(
             smoothed_documents(X, neighbors, own_weight, start, stop),
             word_major,
@@ -302,11 +295,7 @@ def neighbor_mixtures(
         near, similar = index.query_among(None, n_neighbors, n_jobs=n_jobs)
     else:
         near, similar = index.query(X, n_neighbors, n_jobs=n_jobs)
-    known = near >= 0
-    indptr = np.r_[0, np.cumsum(known.sum(axis=1))]
-    pairs = sparse.csr_array(
-        (similar[known], near[known], indptr), shape=(len(near), index.n_documents)
-    )
+    pairs = sparse.csr_array(neighbor_matrix(near, similar, index.n_documents))
     totals = np.asarray(pairs.sum(axis=1)).ravel()
     means = (pairs @ sparse.csr_array(theta, dtype=np.float64)).toarray()
     means /= np.where(totals > 0, totals, 1.0)[:, None]

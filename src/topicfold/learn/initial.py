@@ -47,6 +47,8 @@ CLUSTER_STEPS = 10
 # Where places are given, the tightest of some runs of k-means is taken, each with more
 # steps and the best of some candidates per seed (benchmarks/results/embeddings.md).
 PLACE_RUNS, PLACE_STEPS, PLACE_SEEDS = 5, 30, 5
+# Dimensions in which places are compared until then, and steps to find these.
+PLACE_DIMENSIONS, PLACE_LATENT_STEPS = 48, 3
 LEAST_SQUARE = 1e-12
 # Words in more than this share of the documents start in topics of their own: this part
 # of the topics that their share of the tokens would be. The others keep a part of their
@@ -373,7 +375,15 @@ def _k_means(
         *(n_rows, n_clusters, rng, n_candidates),
     )
     seeds = np.array([seed for seed, _ in spread])
-    centers, empty = places[seeds], seeds[:0]
+    return _settled(places, places[seeds], seeds, threads, n_steps)
+
+
+def _settled(
+    places: Array, centers: Array, seeds: Any, threads: int, n_steps: int
+) -> sparse.csr_matrix:
+    """Return clusters by steps of k-means from centres; one left empty has its seed."""
+    n_rows, n_clusters = len(places), len(centers)
+    empty = seeds[:0]
     # A one in each column, at the row's cluster: only the indices change.
     starts = np.arange(n_rows + 1, dtype=np.int32)
     members = sparse.csc_matrix(
@@ -398,10 +408,17 @@ def _k_means(
 def _tight_clusters(
     places: Array, n_clusters: int, rng: np.random.RandomState, threads: int
 ) -> sparse.csr_matrix:
-    """Return the clusters whose rows are nearest to their centres, of some runs."""
+    """Return the clusters whose rows are nearest to their centres, of some runs.
+
+    Runs are in the rows' first dimensions, as all would take most of the time; the
+    tightest goes on in all.
+    """
+    rows, some = places, places.shape[1] > PLACE_DIMENSIONS
+    if some:
+        rows = _first_dimensions(places, PLACE_DIMENSIONS, threads)
     runs = (
         _k_means(
-            places,
+            rows,
             n_clusters,
             rng,
             threads,
@@ -410,7 +427,25 @@ def _tight_clusters(
         )
         for _ in range(PLACE_RUNS)
     )
-    return max(runs, key=lambda run: np.linalg.norm(run @ places, axis=1).sum())
+    best = max(runs, key=lambda run: np.linalg.norm(run @ rows, axis=1).sum())
+    if not some:
+        return best
+    centers, seeds = _unit_rows(best @ places), best.indices[best.indptr[:-1]]
+    return _settled(places, centers, seeds, threads, PLACE_STEPS)
+
+
+def _first_dimensions(rows: Array, rank: int, threads: int) -> Array:
+    """Return rows by about their first singular vectors, at their lengths there.
+
+    By a few steps of subspace iteration.
+    """
+    drawn = np.random.default_rng(0).standard_normal((rows.shape[1], rank))
+    basis = drawn.astype(rows.dtype)
+    for _ in range(PLACE_LATENT_STEPS):
+        image = tall_product(rows, basis, threads)
+        basis = (rows.T @ image).astype(np.float64)
+        basis = (basis @ _orthonormal(basis)).astype(rows.dtype)
+    return tall_product(rows, basis, threads)
 
 
 def place_clusters(

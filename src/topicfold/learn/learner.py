@@ -280,7 +280,8 @@ class Learner:
         Where `learn_alpha`, α is that of the sample's topics.
         """
         if sample is not None:
-            self.sample = Sample(sample, float(self.alpha.sum()))
+            least, plain = float(self.alpha.sum()), self.known is None
+            self.sample = Sample(sample, least, asks_independence=plain)
             self.samples_alpha = learn_alpha
             self.learn_priors = False  # not from expected counts, too
         return self
@@ -291,7 +292,7 @@ class Learner:
         topics, totals = self._joint_topics()
         asked = topics, self.alpha, self.eta, self._iteration, free
         alpha, swaps = sample.look(*asked, threads=self.engine.threads)
-        independent = sample.independent if self.known is None else 0.0
+        independent = sample.independent
         share = OWN_WORD_SHARE + (1 - OWN_WORD_SHARE) * independent
         if share > self.own_word_share:
             self.own_word_share = share
@@ -685,7 +686,7 @@ class Learner:
 
     def fingerprint(self) -> dict[str, Any]:
         """Tell this corpus, and what is known of its documents, from others."""
-        own = {} if self.known is None else self.known.fingerprint()
+        own = {} if self.known is None else self.known.now.fingerprint()
         engine, tokens = self.engine, self.engine.document_lengths.sum()
         shape = engine.n_documents, engine.n_terms
         return {**corpus_fingerprint(shape, engine.n_topics, tokens), **own}

@@ -23,16 +23,22 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from topicfold.core.parameters import level_of_caller
-from topicfold.core.threads import even_ranges, one_blas_thread, run_ranges
+from topicfold.core.threads import (
+    even_ranges,
+    n_threads,
+    one_blas_thread,
+    run_in_order,
+    run_ranges,
+)
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import Engine, on_device, padded
 from topicfold.exceptions import (
@@ -50,6 +56,7 @@ _logger = logging.getLogger("topicfold")
 # The mixtures' share of `tol`: the objective's change is a square of theirs, and small.
 MOVED_PER_TOL = 10.0
 _IS_PART = ContextVar("is_part", default=False)
+Found = TypeVar("Found")
 
 
 class Algorithm(Protocol):
@@ -411,7 +418,7 @@ def beyond_rows(engine: Engine, now: Array, before: Array, reach: Reach) -> Arra
     from topicfold.engine.kernels import extrapolate_rows
 
     threads = engine.threads
-    arguments = now, before, used, tuple(reach), before
+    arguments = now, used, tuple(reach), before
     run_ranges(extrapolate_rows, even_ranges(len(now), threads), threads, *arguments)
     return before
 
@@ -425,10 +432,10 @@ def _beyond_block(
         from topicfold.engine.cuda.steps import extrapolate
 
         return extrapolate(arrays[0], arrays[1], reach)
-    now, before = (_whole(array) for array in arrays)
+    now, used = _whole(arrays[0]), arrays[0].shape[1]
     out = np.empty_like(now)
-    used = arrays[0].shape[1]
-    extrapolate_rows(0, len(now), now, before, used, tuple(reach), out)
+    out[:, :used] = arrays[1]
+    extrapolate_rows(0, len(now), now, used, tuple(reach), out)
     return out[:, :used]
 
 
@@ -436,3 +443,22 @@ def _whole(rows: Array) -> Array:
     """Return contiguous rows: with their padding, as they are in memory."""
     found = padded(rows)
     return np.ascontiguousarray(rows) if found is None else found
+
+
+def run_fits(
+    fit: Callable[..., Found],
+    todo: Sequence[tuple[Any, ...]],
+    n_jobs: int | None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[Found]:
+    """Return ``fit(*todo[i])`` for all i, `n_jobs` at a time, without a bar of each."""
+    done: list[Found] = []
+    with quiet(), part_of_more():
+        fits = run_in_order(
+            lambda number: fit(*todo[number]), len(todo), n_threads(n_jobs)
+        )
+        for found in fits:
+            done.append(found)
+            if on_progress is not None:
+                on_progress(len(done), len(todo))
+    return done

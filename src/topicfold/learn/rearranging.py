@@ -45,10 +45,10 @@ EVERY, LAST = 6, 60
 # Documents of the sample: at least, per topic, at most; and mean tokens of one.
 LEAST_DOCUMENTS, DOCUMENTS_PER_TOPIC, MOST_DOCUMENTS = 600, 20, 3000
 SAMPLE_TOKENS = 60
-# α is learned after these sweeps over the sample, by so many rounds of Minka's fixed
+# α is learned after these sweeps over the sample, by so many steps of Minka's fixed
 # point each time.
 LEARNED_AFTER = (2, 3)
-ALPHA_ROUNDS = 7
+ALPHA_STEPS = 21
 LEAST_ALPHA = 1e-3
 # Two topics are merged if their words have at least this similarity (1: the same), and
 # if having both gains less than `LEAST_WORTH` nats per token of the smaller one. If it
@@ -62,8 +62,8 @@ LEAST_HALVES = -0.06
 EVENLY = 0.1
 # Topics with fewer tokens in the sample are left alone.
 LEAST_TOKENS = 30
-# Topics that are compared with all others at a time.
-BLOCK = 16
+# Words of which topics are compared at a time.
+BLOCK = 4096
 # Share of the topics that may be merged at a time.
 MOST_MOVED = 0.2
 # The ratio of how often documents repeat a word to how often their topics alone would
@@ -108,13 +108,17 @@ class Sample:
         Whole counts of the documents.
     least : float
         Least Σα.
+    asks_independence : bool
+        Whether a look finds out if words are drawn one by one.
     """
 
     #: Whether words are drawn one by one in a document, from 0 to 1, at the last look.
     independent = 0.0
 
-    def __init__(self, counts: sparse.csr_matrix, least: float) -> None:
-        self.least = least
+    def __init__(
+        self, counts: sparse.csr_matrix, least: float, asks_independence: bool = True
+    ) -> None:
+        self.least, self.asks_independence = least, asks_independence
         self.terms, number = np.unique(counts.indices, return_inverse=True)
         self.doc_ptr, self.words = token_words(counts, number.astype(np.int32))
         used = np.bincount(number, minlength=len(self.terms))
@@ -137,15 +141,16 @@ class Sample:
         """
         if len(self.words) == 0:
             return alpha, []
-        alpha, drawn = self._learned(topics, alpha, seed, threads)
-        self.independent = self._independence(topics, alpha, drawn, threads)
+        alpha, drawn, counts = self._learned(topics, alpha, seed, threads)
+        if self.asks_independence:
+            self.independent = self._independence(topics, alpha, counts, threads)
         if len(alpha) < 3:
             return alpha, []
         from topicfold.gibbs.pairs import Sampled, halves, worth_of_pairs
 
         tokens = Sampled(self.doc_ptr, self.words, drawn, len(self.terms))
         sizes = np.maximum(np.bincount(drawn, minlength=len(alpha)), 1)
-        common, few = self._of_common_words(drawn, len(alpha)), sizes < LEAST_TOKENS
+        common, few = self._of_common_words(counts), sizes < LEAST_TOKENS
         pairs = _alike(topics, threads)
         # Topics of common words stay apart: in one they would come back to all others.
         kept = ~common[pairs].all(axis=1) & ~few[pairs].any(axis=1)
@@ -191,30 +196,40 @@ class Sample:
 
     def _learned(
         self, topics: Array, alpha: Vector, seed: int, threads: int
-    ) -> tuple[Vector, NDArray[np.int32]]:
-        """Return α and the topics of the tokens."""
+    ) -> tuple[Vector, NDArray[np.int32], NDArray[np.int64]]:
+        """Return α, the topics of the tokens, and N_dk."""
         from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
 
-        n_topics, lengths = len(alpha), np.diff(self.doc_ptr)
-        rows = np.ascontiguousarray(topics[:, self.terms].T, dtype=np.float32)
+        rows = np.empty((len(self.terms), len(alpha)), dtype=np.float32)
+
+        def gather(start: int, stop: int) -> None:
+            rows[start:stop] = topics[:, self.terms[start:stop]].T
+
+        run_ranges(gather, even_ranges(len(rows), threads), threads)
         drawn = np.zeros(len(self.words), dtype=np.int32)
-        first = np.repeat(np.arange(len(lengths)), lengths) * n_topics
         ranges = balanced_ranges(self.doc_ptr, n_ranges(threads))
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
             tokens = self.doc_ptr, self.words, rows
             run_ranges(draw_tokens, ranges, threads, *tokens, *plan)
-            counts = np.bincount(first + drawn)
-            place = np.flatnonzero(counts)
-            codes = counts[place] * n_topics + place % n_topics
-            for _ in range(ALPHA_ROUNDS):
-                alpha = alpha_from_codes(codes, lengths, alpha)
+            counts = self._counts_of_documents(drawn, len(alpha))
+            codes = (counts * len(alpha) + np.arange(len(alpha))).ravel()
+            alpha = alpha_from_codes(codes, np.diff(self.doc_ptr), alpha, ALPHA_STEPS)
             alpha = np.maximum(alpha, LEAST_ALPHA)
             alpha = alpha * max(1.0, self.least / alpha.sum())
-        return alpha, drawn
+        return alpha, drawn, counts
+
+    def _counts_of_documents(
+        self, drawn: NDArray[np.int32], n_topics: int
+    ) -> NDArray[np.int64]:
+        """Return N_dk (D, K) of the sample."""
+        lengths = np.diff(self.doc_ptr)
+        codes = np.repeat(np.arange(len(lengths)) * n_topics, lengths) + drawn
+        counts = np.bincount(codes, minlength=len(lengths) * n_topics)
+        return counts.reshape(-1, n_topics)
 
     def _independence(
-        self, topics: Array, alpha: Vector, drawn: NDArray[np.int32], threads: int
+        self, topics: Array, alpha: Vector, counts: NDArray[np.int64], threads: int
     ) -> float:
         """Return whether documents repeat words as often as their topics say.
 
@@ -222,38 +237,28 @@ class Sample:
         the truth where all of a token leaves its word's counts.
         """
         lengths = np.diff(self.doc_ptr)
-        shares = self._counts_of_documents(drawn, len(alpha)) + alpha
+        long = (lengths.mean() - TOO_SHORT) / (LONG_ENOUGH - TOO_SHORT)
+        if not (self._repeats > 0 and long > 0):
+            return 0.0
+        shares = counts + alpha
         shares /= (lengths + alpha.sum())[:, None]
         same = _products(topics, self.terms[self._rare], threads).astype(np.float64)
         with one_blas_thread():
             same = ((shares @ same) * shares).sum(axis=1)
         expected = float(((lengths * (lengths - 1.0)) * same).sum())
-        if not (self._repeats > 0 and expected > 0):
+        if not expected > 0:
             return 0.0
         far = abs(np.log(self._repeats / expected))
         near = (IN_BURSTS - far) / (IN_BURSTS - ONE_BY_ONE)
-        long = (lengths.mean() - TOO_SHORT) / (LONG_ENOUGH - TOO_SHORT)
         return float(np.clip(near, 0.0, 1.0) * np.clip(long, 0.0, 1.0))
 
-    def _counts_of_documents(
-        self, drawn: NDArray[np.int32], n_topics: int
-    ) -> NDArray[np.int64]:
-        """Return N_dk (D, K) of the sample."""
-        lengths = np.diff(self.doc_ptr)
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(rows * n_topics + drawn, minlength=len(lengths) * n_topics)
-        return counts.reshape(-1, n_topics)
-
-    def _of_common_words(
-        self, drawn: NDArray[np.int32], n_topics: int
-    ) -> NDArray[np.bool_]:
+    def _of_common_words(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which topics are spread far more evenly over documents than others.
 
         By the squared coefficient of variation of their shares, that of drawing tokens
         taken off.
         """
         lengths = np.diff(self.doc_ptr)
-        counts = self._counts_of_documents(drawn, n_topics)
         sizes = counts.sum(axis=0)
         expected = np.outer(lengths, sizes / max(sizes.sum(), 1))
         spread = ((counts - expected) ** 2).sum(axis=0) - sizes
@@ -261,37 +266,30 @@ class Sample:
         return np.asarray(spread < EVENLY * np.median(spread[sizes > 0]))
 
 
-def _products(
-    topics: Array,
-    words: NDArray[np.integer] | slice,
-    threads: int,
-    root: bool = False,
-) -> Array:
-    """Return the products of all pairs of topics, or of their roots, in some words."""
-    n_words = topics.shape[1] if isinstance(words, slice) else len(words)
-    rows = np.empty((len(topics), n_words), topics.dtype)
-    products = np.empty((len(topics), len(topics)), topics.dtype)
-    blocks = [(rows.start, rows.stop) for rows in ranges_of(len(topics), BLOCK)]
+def _products(topics: Array, words: NDArray[np.integer] | None, threads: int) -> Array:
+    """Return the products of all pairs of topics in some words.
 
-    def extract(start: int, stop: int) -> None:
-        some = topics[start:stop, words]
-        if root:
-            np.sqrt(some, out=rows[start:stop])
+    Of no words in particular: those of their roots in all words.
+    """
+    n_words = topics.shape[1] if words is None else len(words)
+    blocks = [(rows.start, rows.stop) for rows in ranges_of(n_words, BLOCK)]
+    products = np.zeros((len(blocks), len(topics), len(topics)), topics.dtype)
+
+    def multiply(start: int, stop: int) -> None:
+        if words is None:
+            some = np.sqrt(topics[:, start:stop])
         else:
-            rows[start:stop] = some
-
-    def compare(start: int, stop: int) -> None:
-        np.matmul(rows[start:stop], rows.T, out=products[start:stop])
+            some = np.take(topics, words[start:stop], axis=1)
+        np.matmul(some, some.T, out=products[start // BLOCK])
 
     with one_blas_thread():
-        for task in (extract, compare):
-            run_ranges(task, blocks, threads)
-    return products
+        run_ranges(multiply, blocks, threads)
+    return np.asarray(products.sum(axis=0))
 
 
 def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
     """Return disjoint pairs of topics (G, 2) that are alike, the most alike first."""
-    likeness = _products(topics, slice(None), threads, root=True)
+    likeness = _products(topics, None, threads)
     np.fill_diagonal(likeness, -1.0)
     pairs: list[NDArray[np.int64]] = []
     while len(pairs) < len(topics) // 2:

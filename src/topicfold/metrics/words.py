@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
-from topicfold.core.counts import check_counts, simplex_problems
+from topicfold.core.counts import best_places, check_counts, simplex_problems
 from topicfold.core.parameters import whole_number
 from topicfold.exceptions import DataError
 
@@ -215,14 +215,8 @@ def top_columns(
             f"n_words={n_words} is more than the {n_terms} terms of topics. Give "
             f"n_words={n_terms} or less."
         )
-    found = []
-    for row in weights:
-        # All words above the n-th weight and all that tie with it, then in order.
-        bound = np.partition(row, -n_words)[-n_words]
-        candidates = np.flatnonzero((row >= bound) & (row > 0))
-        order = np.argsort(-row[candidates], kind="stable")
-        found.append(candidates[order[:n_words]].astype(np.int64))
-    return found
+    best = [best_places(row, n_words) for row in weights]
+    return [places[row[places] > 0] for row, places in zip(weights, best, strict=True)]
 
 
 def _checked_weights(topics: ArrayLike) -> NDArray[np.float64]:
@@ -526,11 +520,8 @@ def _product(pending: list[tuple[Any, ...]], n_words: int) -> Any:
     has_word = sparse.csr_array(
         (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape
     )
-    has_word.sum_duplicates()
     has_word.data[:] = 1
-    weights = sparse.dia_array(
-        (np.concatenate(lengths)[None, :], [0]), shape=(shape[0], shape[0])
-    )
+    weights = sparse.diags_array(np.concatenate(lengths), dtype=np.int64)
     return sparse.csr_array(has_word.T @ (weights @ has_word))
 
 

@@ -14,9 +14,7 @@ from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
-from topicfold.parts.steps import Context
-from topicfold.theta.author_priors import AuthorPriors
-from topicfold.theta.authors import Authors
+from topicfold.theta.authors import AuthorPriors, Authors
 
 # Σα, how many tokens authors are worth in a document, and the most of a topic.
 ALPHA_SUM, ALPHA_MOST = 6.0, 0.6
@@ -154,14 +152,7 @@ class AuthorTopics(SidedLDA):
         """
         side = self._side(Authors)
         size = authors.shape[0] if hasattr(authors, "shape") else len(authors)
-        context = Context(
-            n_documents=size,
-            n_topics=len(self.components_),
-            n_terms=self.n_features_in_,
-            lengths=np.zeros(size),
-            fitting=False,
-        )
-        M = side.check(authors, context)
+        M = side.check(authors, self._new_context(size))
         if isinstance(side, AuthorPriors):
             return side.expected(M)
         shares = self.doc_topic_prior_ / self.doc_topic_prior_.sum()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -35,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicfold.core import saved
 from topicfold.core.counts import (
+    WITHOUT_WORDS,
     already_warned,
     canonical,
     check_not_empty,
@@ -94,6 +96,11 @@ STARTS = {"clusters", "documents", "neighbors", "random", "spectral", "svd"}
 _BLOCK_FILES = (".npz", ".safetensors")
 # The threads that fit models now, by the models' identities.
 _FITTING: dict[int, int] = {}
+
+
+def attribute_of(path: str, doc: str) -> Any:
+    """Return a property: an attribute of what a model holds, as "base_.topics_"."""
+    return property(attrgetter(path), doc=doc)
 
 
 def topic_columns(model: Any, columns: Sequence[str]) -> list[str]:
@@ -300,13 +307,7 @@ class TopicModel(
             Other fields of :class:`~topicfold.TopicData`: labels, doc_ids, texts, …
         """
         check_is_fitted(self, "components_")
-        if vocabulary is None:
-            names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                names = getattr(self, "vocabulary", None)
-            if names is None:
-                names = [f"w{w}" for w in range(self.n_features_in_)]
-            vocabulary = list(names)
+        vocabulary = self._column_words(vocabulary)
         if X is None:
             # A model of a stream keeps no documents.
             theta = getattr(self, "doc_topics_", None)
@@ -324,7 +325,7 @@ class TopicModel(
         if getattr(self, "edits_", None):
             settings["edits"] = [dict(edit) for edit in self.edits_]
         documents.setdefault("topic_names", getattr(self, "topic_names_", None))
-        sides = [
+        sides = [  # an edited model has other topics than its sides know
             table
             for table in self._side_tables(vocabulary)
             if table.n_topics in (None, len(self.components_))
@@ -346,18 +347,22 @@ class TopicModel(
             **documents,
         )
 
+    def _column_words(self, vocabulary: Sequence[str] | None) -> list[str]:
+        """Return the words of the columns: those given, those of `fit`, or w0, w1, …"""
+        names = (getattr(self, n, None) for n in ("feature_names_in_", "vocabulary"))
+        known = [words for words in (vocabulary, *names) if words is not None]
+        usual = (f"w{w}" for w in range(self.n_features_in_))
+        return list(known[0] if known else usual)
+
     def _side_tables(self, vocabulary: Sequence[str]) -> Iterable[SideTable]:
         """Return what was learned besides topics and mixtures, for the report."""
-        learned = getattr(self, "sides_", ())
-        if not learned:
-            return ()
-        return side_tables(learned, vocabulary, len(self.components_))
+        sides = getattr(self, "sides_", ())
+        return side_tables(sides, vocabulary) if sides else ()
 
     def _lengths_of(self, X: Any) -> NDArray[np.float64]:
         """Return how many tokens documents have that were transformed before."""
         with already_warned():
-            counts = self._counts(X, allow_empty=True, blocks=True)
-        return np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+            return row_sums(self._counts(X, allow_empty=True, blocks=True))
 
     def _counts(self, X: Any, *, reset: bool = False, **options: Any) -> Any:
         """Return X checked: a CSR matrix, or a corpus in blocks if they are taken."""
@@ -508,13 +513,9 @@ class TopicModel(
 
     def _store_totals(self, X: Any) -> None:
         """Keep the lengths of the documents and the shares of the words."""
-        if isinstance(X, sparse.csr_matrix):
-            threads = n_threads(getattr(self, "n_jobs", None))
-            self.doc_lengths_ = row_sums(X, threads)
-            counts = column_sums(X, threads)
-        else:
-            self.doc_lengths_ = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-            counts = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        threads = n_threads(getattr(self, "n_jobs", None))
+        self.doc_lengths_ = row_sums(X, threads)
+        counts = column_sums(X, threads)
         self.word_frequencies_ = counts / counts.sum()
 
     @property
@@ -587,10 +588,10 @@ class TopicModel(
         names = getattr(self, "topic_names_", None)
         if names and len(names) != len(self.components_):
             raise ValueError("topic_names_ are not as many as its topics")
-        self._check_parts(self._sizes())
+        self._check_fitted(self._sizes())
 
-    def _check_parts(self, sizes: Mapping[str, int]) -> None:
-        """Let the parts of a saved model check what they have learned."""
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        """Refuse a saved model with topics whose parts are not those of its sizes."""
         sharing, step = (getattr(self, n, None) for n in ("sharing_", "theta_step_"))
         if sharing is not None:
             from topicfold.graph.sharing import CountSharing
@@ -885,6 +886,7 @@ def check_documents(
     allow_empty: bool = False,
     min_documents: int = 1,
     blocks: bool = False,
+    without_words: str = WITHOUT_WORDS,
 ) -> sparse.csr_matrix:
     """Return X as a clean CSR matrix of float32 or float64; never change X itself.
 
@@ -892,8 +894,9 @@ def check_documents(
 
     Integers and bool become float32, float32 stays, other floats become float64.
     Explicit zeros and duplicate entries are folded. A warning names documents without
-    words, once. A corpus in blocks (on disk, or a Dask collection) comes back as a
-    ``BlockCorpus`` where the caller can learn from `blocks`, and is an error elsewhere.
+    words, and what they get, once. A corpus in blocks (on disk, or a Dask collection)
+    comes back as a ``BlockCorpus`` where the caller can learn from `blocks`, and is an
+    error elsewhere.
     """
     words = None
     threads = n_threads(getattr(estimator, "n_jobs", None))
@@ -906,7 +909,7 @@ def check_documents(
     if arrives_in_blocks(X):
         X = check_blocks(estimator, X, reset=reset, allowed=blocks)
         check_not_empty(X, allow_empty)
-        warn_empty(X)
+        warn_empty(X, without_words)
         return X
     if sparse.issparse(X):
         # Before any compiled code walks along its arrays.
@@ -942,7 +945,7 @@ def check_documents(
     X = canonical(X, threads)
     check_range(X, threads=threads)
     check_not_empty(X, allow_empty)
-    warn_empty(X)
+    warn_empty(X, without_words)
     return X
 
 

@@ -108,12 +108,8 @@ class BurstyLDA(SidedLDA):
         rng = check_random_state(0)
         order = rng.permutation(filled)
         n_left = int(LEFT_OUT * len(order))
-        own = {
-            name: value
-            for name, value in self.get_params(deep=False).items()
-            if name not in ("strength", "callbacks", "verbose")
-        }
-        model = clone(LDA(**own))
+        quiet = {"callbacks": None, "verbose": False}
+        model = clone(LDA(**self._shared_with(LDA) | quiet))
         with part_of_more(), already_warned(SpareTopicsWarning):
             model.fit(X[np.sort(order[n_left:])])
         left = X[np.sort(order[:n_left])]

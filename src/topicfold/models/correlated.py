@@ -7,6 +7,7 @@ A fit tries several starts, each for some passes, and continues with the best.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import already_warned
+from topicfold.core.counts import already_warned, only_rows
 from topicfold.core.parameters import POSITIVE, topic_number, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads
@@ -30,7 +31,7 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.learner import Learner, LeftOut
 from topicfold.learn.loop import part_of_more
 from topicfold.metrics.words import contrasting_words
-from topicfold.models.base import PRIOR, STARTS
+from topicfold.models.base import EMPTY, PRIOR, STARTS
 from topicfold.models.lda import LDA, default_topic_word_prior
 from topicfold.models.plsa import PLSA
 from topicfold.models.streamed import not_streamed
@@ -138,9 +139,12 @@ class CorrelatedLDA(PLSA):
         self._store_parameters(locals())
 
     def _fit_counts(
-        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] | None = None
+        self,
+        X: sparse.csr_matrix,
+        y: Any,
+        side_data: Mapping[str, Any] = EMPTY,
+        sides: Any = None,
     ) -> None:
-        side_data = side_data or {}
         self._store_corpus(X)
         self.topic_word_prior_ = self._prior(X)
         seen = self._content_seen(X, side_data)
@@ -148,7 +152,8 @@ class CorrelatedLDA(PLSA):
         step = self._theta_step()
         context = Context.of(engine, np.zeros((engine.n_terms, self._size)))
         data = step.check(side_data.get("prevalence"), context)
-        words = _sampled_words(seen, self._size)
+        every = sampled_every(seen.shape[0], self._size)
+        words = only_rows(seen, np.arange(0, seen.shape[0], every)).astype(np.float64)
         data = Known(data.design, lambda: words)
         best = self._best_start(X, seen, engine, step, data)
         self.theta_step_: ThetaStep = best.theta_step
@@ -180,7 +185,6 @@ class CorrelatedLDA(PLSA):
         return learners[int(np.argmax(found)) if found else 0]
 
     def _start(self, X: Any, init: Any, rng: np.random.RandomState) -> Array:
-        """Return where topics start."""
         if not isinstance(init, str) or init != "lda":
             return initial_topics(X, self._size, init, rng, self.n_jobs)
         place: dict[str, Any] = {"device": self.device, "n_jobs": self.n_jobs}
@@ -191,20 +195,18 @@ class CorrelatedLDA(PLSA):
         self, phi: Array, X: Any, engine: Any, step: LogisticNormalTheta, data: Known
     ) -> LeftOut:
         """Return a learner whose documents are at their modes under `phi`."""
-        own = type(step)(**step.get_params(deep=False))
-        for name, value in step._learned().items():
-            setattr(own, name, value)
+        own = copy(step)
         own.start(data.design.shape[1], self._size)
-        options: dict[str, Any] = {"max_iter": START_UPDATES, "tol": 0.01}
         theta = fold_in(
             X,
             phi,
             step=own,
             data=Known(data.design),
+            max_iter=START_UPDATES,
+            tol=0.01,
             dtype=X.dtype,
             device=self.device,
             n_jobs=self.n_jobs,
-            **options,
         )
         learner = LeftOut(
             *(engine, phi, own, self._phi_step()),
@@ -327,11 +329,7 @@ class CorrelatedLDA(PLSA):
         return sum(step.bound(theta[r], X[r], t, known[r]) for r, t in parts)
 
     def _known(self, X: Any, side_data: Mapping[str, Any]) -> Known:
-        lengths = np.asarray(X.sum(axis=1)).ravel()
-        n_topics, n_terms = self.components_.shape
-        context = Context(len(lengths), n_topics, n_terms, lengths)
-        context.topics = self.components_.T
-        return self._step.check(side_data.get("prevalence"), context)
+        return self._step.check(side_data.get("prevalence"), self._new_context(X))
 
     def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
@@ -340,12 +338,9 @@ class CorrelatedLDA(PLSA):
 
     _saved = saved.forms(topic_correlations_=saved.numbers("KK"))
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if not hasattr(self, "components_"):
-            return
-        step = getattr(self, "theta_step_", None)
-        if not isinstance(step, LogisticNormalTheta):
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
+        if not isinstance(getattr(self, "theta_step_", None), LogisticNormalTheta):
             raise ValueError("theta_step_ is not that of the model")  # noqa: TRY004
 
 
@@ -545,11 +540,8 @@ class StructuralLDA(CorrelatedLDA):
         check_is_fitted(self, "components_")
         topic = topic_number(topic, len(self.components_))
         one, other = (self.topics_of(group)[topic] for group in groups)
-        names: Any = getattr(self, "feature_names_in_", None)
-        if vocabulary is not None:
-            names = vocabulary
-        words = [f"w{w}" for w in range(len(one))] if names is None else list(names)
-        return contrasting_words(one, other, [str(word) for word in words], n)
+        words = [str(word) for word in self._column_words(vocabulary)]
+        return contrasting_words(one, other, words, n)
 
     def _topic_parts(
         self, X: Any, side_data: Mapping[str, Any]
@@ -574,17 +566,13 @@ class StructuralLDA(CorrelatedLDA):
     def _mixtures(self, X: Any, known: Any = None) -> Array:
         if (known or {}).get("content") is None:
             return super()._mixtures(X, known)
-        data, step = self._known(X, known), self._step
-        theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
-        for rows, topics in self._topic_parts(X, known):
-            options = {**self._fold_in_options(), "step": step, "data": data[rows]}
-            theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
-        return theta
+        data = self._known(X, known)
+        return self._mixtures_by_part(X, known, data, step=self._step)
 
     _saved = saved.forms(content_groups_=saved.texts())
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         groups = getattr(self, "content_groups_", [])
         if groups:
             if not isinstance(self.phi_step_, GroupedPhi):
@@ -595,7 +583,6 @@ class StructuralLDA(CorrelatedLDA):
 
 
 def _group_names(content: Any, n_documents: int) -> list[Any]:
-    """Return the group of each document."""
     if isinstance(content, str):
         raise DataError(
             f"content is the text {content!r}. Give the group of every document, such "
@@ -608,14 +595,3 @@ def _group_names(content: Any, n_documents: int) -> list[Any]:
 
 def _count(names: list[Any], name: str) -> int:
     return sum(str(one) == name for one in names)
-
-
-def _sampled_words(X: Any, n_topics: int) -> sparse.csr_matrix:
-    """Return the words of the documents whose covariances are taken, others empty."""
-    every = sampled_every(X.shape[0], n_topics)
-    chosen = np.arange(0, X.shape[0], every)
-    rows = sparse.csr_matrix(X[chosen], dtype=np.float64)
-    lengths = np.zeros(X.shape[0], dtype=np.int64)
-    lengths[chosen] = np.diff(rows.indptr)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_matrix((rows.data, rows.indices, indptr), X.shape)

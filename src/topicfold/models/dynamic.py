@@ -18,7 +18,6 @@ from topicfold.engine.protocol import ranges_of
 from topicfold.evidence.times import TimeStamps, checked_times
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import refuse_data
-from topicfold.infer.fold_in import fold_in
 from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.seeded_lda import SeededLDA
@@ -26,7 +25,7 @@ from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
 from topicfold.parts.tables import wording_tables
 from topicfold.phi.seeds import check_vocabulary
-from topicfold.phi.time_slices import TimeSlices
+from topicfold.phi.slices import TimeSlices
 
 # Slices whose words a report shows, the first and the last among them.
 SHOWN_SLICES = 6
@@ -48,18 +47,17 @@ class ChangedWord(NamedTuple):
     after: float
 
 
-class _TimedLDA(SidedLDA):
-    """What models share whose documents have times."""
+def _with_times(
+    model: SidedLDA, given: Mapping[str, Any], n_documents: int
+) -> Mapping[str, Any]:
+    """Return the data with times; without, all are unknown, and that is said."""
+    if given.get("time") is not None:
+        return given
+    model._say_missing("time", "time is ignored, as in LDA")
+    return {**given, "time": np.full(n_documents, np.nan)}
 
-    def _with_times(self, given: Mapping[str, Any], n_documents: int) -> dict[str, Any]:
-        """Return the data with times; without, all are unknown, and that is said."""
-        if given.get("time") is not None:
-            return dict(given)
-        self._say_missing("time", "time is ignored, as in LDA")
-        return {**given, "time": np.full(n_documents, np.nan)}
 
-
-class DynamicLDA(_TimedLDA):
+class DynamicLDA(SidedLDA):
     """Dynamic topics: the words of a topic change from slice to slice of time.
 
     ``φ_tkw ∝ Σ_s ρ^|t−s| N_swk + η + κ φ_kw``: a slice also uses its neighbours' counts
@@ -163,17 +161,11 @@ class DynamicLDA(_TimedLDA):
 
     # ---- fitting
 
-    def _side(self, kind: Any) -> Any:
-        for side in getattr(self, "sides_", ()):
-            if isinstance(side, kind):
-                return side
-        return super()._side(kind)
-
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         check_vocabulary(self.vocabulary, counts.shape[1])
-        side_data = self._with_times(side_data, counts.shape[0])
-        side, n_topics = self._side(TimeSlices), self._asked or 0
-        context = self._side_context(counts, n_topics=n_topics, fitting=True)
+        side_data = _with_times(self, side_data, counts.shape[0])
+        side = self.sides_[0]
+        context = self._side_context(counts, n_topics=self._asked or 0)
         slices = side.check(side_data["time"], context).astype(np.int64)
         if self.seeds:
             self._fit_seeded(counts)
@@ -203,8 +195,7 @@ class DynamicLDA(_TimedLDA):
 
     def _fit_seeded(self, counts: Any) -> None:
         """Learn the topics as :class:`SeededLDA` does, and take what it has learned."""
-        own, known = self.get_params(deep=False), SeededLDA().get_params(deep=False)
-        model = SeededLDA(**{name: own[name] for name in own if name in known})
+        model = SeededLDA(**self._shared_with(SeededLDA))
         if self.vocabulary is None and hasattr(self, "feature_names_in_"):
             model.set_params(vocabulary=[str(word) for word in self.feature_names_in_])
         model.fit(counts)
@@ -223,7 +214,6 @@ class DynamicLDA(_TimedLDA):
         return np.divide(self.slice_tokens_, totals, out=shares, where=totals > 0)
 
     def _forget_sides(self) -> None:
-        """Leave out the tokens of every slice in the topics before an edit."""
         super()._forget_sides()
         self.__dict__.pop("slice_tokens_", None)
 
@@ -288,8 +278,7 @@ class DynamicLDA(_TimedLDA):
         places = 0.0 if before is None else self._place(before)
         old = self._topics_of(places)[topic]
         new = self._topics_of(last if after is None else self._place(after))[topic]
-        names = getattr(self, "feature_names_in_", self.vocabulary)
-        words = [f"w{w}" for w in range(len(old))] if names is None else list(names)
+        words = self._column_words(None)
 
         def listed(change: NDArray[Any]) -> list[ChangedWord]:
             best = [w for w in best_places(change, n) if change[w] > 0]
@@ -308,8 +297,7 @@ class DynamicLDA(_TimedLDA):
         if time is None:
             return [(np.arange(X.shape[0]), self.components_)]
         side = self._side(TimeSlices)
-        context = self._side_context(X, n_topics=len(self.components_), fitting=False)
-        places = side.check(time, context)
+        places = side.check(time, self._new_context(X))
         unknown = np.isnan(places)
         parts = [
             (np.flatnonzero(places == place), self._topics_of(float(place)))
@@ -319,17 +307,10 @@ class DynamicLDA(_TimedLDA):
 
     def _sided_mixtures(self, X: Any, side_data: Mapping[str, Any]) -> Array:
         self._check_keywords(self.sides_, side_data)
-        theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
-        for rows, topics in self._topic_parts(X, side_data):
-            if len(rows) == 0:
-                continue
-            options = self._fold_in_options()
-            options.pop("topic_weights", None)
-            theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
-        return theta
+        return self._mixtures_by_part(X, side_data)
 
 
-class TimeStampedLDA(_TimedLDA):
+class TimeStampedLDA(SidedLDA):
     """Topics over time: every topic has its own time, a Beta distribution.
 
     The words of a topic stay the same; documents near its time have more of it. See
@@ -395,7 +376,7 @@ class TimeStampedLDA(_TimedLDA):
         return super().fit(X, y, time=time, **side_data)
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
-        side_data = self._with_times(side_data, counts.shape[0])
+        side_data = _with_times(self, side_data, counts.shape[0])
         super()._fit_with_sides(counts, side_data)
 
     @property

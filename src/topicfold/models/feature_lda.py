@@ -15,7 +15,6 @@ from topicfold.learn import Callback
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
-from topicfold.parts.steps import Context
 
 
 class FeatureEffect(NamedTuple):
@@ -163,14 +162,7 @@ matrix, optional
         """
         check_is_fitted(self, "components_")
         side = self._side(Features)
-        rows = _n_rows(features)
-        context = Context(
-            n_documents=rows,
-            n_topics=len(self.components_),
-            n_terms=self.n_features_in_,
-            lengths=np.zeros(rows),
-            fitting=False,
-        )
+        context = self._new_context(_n_rows(features))
         return side.expected(side.check(features, context))
 
     effects_ = of_side(Features, "effects_", "The effects, the intercept first.")

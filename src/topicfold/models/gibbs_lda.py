@@ -190,12 +190,16 @@ class GibbsLDA(SidedModel, DirichletTopics):
         del counts  # the sampler has its own arrangement
         # A chain that stands still for a sweep has not converged.
         self._learn(sampler, tol=-math.inf)
+        self._keep(sampler)
+        return sampler
+
+    def _keep(self, sampler: Any) -> None:
+        """Keep what a chain has found besides topics and mixtures."""
         self.topic_totals_ = sampler.topic_totals()
         self.doc_topic_prior_ = sampler.alpha
         self.topic_word_prior_ = sampler.eta
         self.prior_updates_ = sampler.prior_updates
         self.n_samples_ = sampler.n_samples
-        return sampler
 
     def _checked_burn_in(self) -> int:
         burn_in = 3 * self.max_iter // 4 if self.burn_in is None else self.burn_in
@@ -221,8 +225,8 @@ class GibbsLDA(SidedModel, DirichletTopics):
 
     _saved = saved.forms(seed_=saved.number(0, 2**32 - 1, whole=True))
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         check_place(getattr(self, "sides_", []), "gibbs")
 
     def _mixtures(self, X: Any, known: Any = None) -> Array:
@@ -230,10 +234,7 @@ class GibbsLDA(SidedModel, DirichletTopics):
             X,
             self.components_,
             prior=self.doc_topic_prior_,
-            burn_in=self.doc_burn_in,
-            n_samples=self.doc_samples,
-            seed=self.seed_,
-            n_jobs=self.n_jobs,
+            **self._chain_options(),
         )
 
     def _known_mixtures(
@@ -243,11 +244,16 @@ class GibbsLDA(SidedModel, DirichletTopics):
             X,
             self.components_,
             OwnPriors.of(known),
-            burn_in=self.doc_burn_in,
-            n_samples=self.doc_samples,
-            seed=self.seed_,
-            n_jobs=self.n_jobs,
+            **self._chain_options(),
         )
+
+    def _chain_options(self) -> dict[str, Any]:
+        return {
+            "burn_in": self.doc_burn_in,
+            "n_samples": self.doc_samples,
+            "seed": self.seed_,
+            "n_jobs": self.n_jobs,
+        }
 
     def _alpha(self) -> Any:
         return self.doc_topic_prior_

@@ -14,7 +14,7 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import already_warned
+from topicfold.core.counts import already_warned, only_rows
 from topicfold.core.parameters import SHARE, whole
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.engine.protocol import ranges_of
@@ -303,7 +303,7 @@ class LabeledLDA(SidedLDA):
         learned = hasattr(side, "curve_") or hasattr(side, "clue_weights_")
         if side.several_ and len(side.classes_) and not learned:
             counts = self._counts(X, blocks=True)
-            known = side.check(labels, self._context_of(counts.shape[0]))
+            known = side.check(labels, self._new_context(counts.shape[0]))
             n_some = min(MOST_CALIBRATED, MOST_PAIRS // len(side.classes_) + 1)
             rows = np.flatnonzero(~known.unknown)[:n_some]
             with already_warned():
@@ -311,11 +311,6 @@ class LabeledLDA(SidedLDA):
             wanted = np.asarray(known.members[rows].todense() != 0)
             side.calibrate(side.shares(theta), wanted)
         return self
-
-    def _context_of(self, n_documents: int) -> Any:
-        empty = sparse.csr_matrix((n_documents, self.n_features_in_))
-        n_topics = len(self.components_)
-        return self._side_context(empty, n_topics=n_topics, fitting=False)
 
     # ---- unlabelled documents, and the background
 
@@ -340,10 +335,9 @@ class LabeledLDA(SidedLDA):
         else:
             self.sides_[0].weigh_clues(hidden.clues, hidden.wanted)
         if weight < 1 and unknown.any():
-            later = {side.keyword for side in self.sides_ if side.known_later}
-            data = {name: own for name, own in side_data.items() if name in later}
+            known_later = self._of_new_documents(side_data)
             with already_warned():
-                theta = self._sided_mixtures(self._seen(counts), data)
+                theta = self._sided_mixtures(self._seen(counts), known_later)
             self.doc_topics_[unknown] = theta[unknown]
 
     def _chosen(
@@ -491,19 +485,8 @@ def _parts(labelled: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]
 def _weighed(counts: Any, unknown: NDArray[np.bool_], weight: float) -> Any:
     """Return counts in which rows that are not known weigh less."""
     if weight == 0:
-        return _only(counts, ~unknown)
+        return only_rows(counts, np.flatnonzero(~unknown))
     rows = sparse.csr_matrix(counts, copy=True)
     weights = np.repeat(np.where(unknown, weight, 1.0), np.diff(rows.indptr))
     rows.data = rows.data * weights.astype(rows.dtype)
     return rows
-
-
-def _only(counts: Any, kept: NDArray[np.bool_]) -> sparse.csr_matrix:
-    """Return counts in memory whose other rows are empty."""
-    rows = np.flatnonzero(kept)
-    part = sparse.csr_matrix(counts[rows])
-    sizes = np.zeros(len(kept), part.indptr.dtype)
-    sizes[rows] = np.diff(part.indptr)
-    indptr = np.r_[part.indptr[:1], np.cumsum(sizes, dtype=part.indptr.dtype)]
-    shape = len(kept), part.shape[1]
-    return sparse.csr_matrix((part.data, part.indices, indptr), shape=shape)

@@ -360,9 +360,6 @@ class LDA(SidedModel, StreamedModel):
                 "its own prior. Leave learn_priors out."
             )
 
-    def _sided_topics(self) -> tuple[Array, Link]:
-        return self._topic_weights(), self._link()
-
     def _eta_of(self, counts: Any) -> float:
         return self._default_eta(float(counts.sum(dtype=np.float64)), counts.shape[1])
 

@@ -22,15 +22,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import SparseRows, check_counts, empty_sentence, tall_product
+from topicfold.core.counts import SparseRows, check_counts, tall_product
 from topicfold.core.parameters import MAX_TOPICS, DeclaredParameters, whole
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array, Doubles
-from topicfold.exceptions import DataError, EmptyDocumentWarning
+from topicfold.exceptions import DataError
 from topicfold.graph.embedding import refuse_data
 from topicfold.lsi.svd import RowUpdate, add_rows, truncated_svd
 from topicfold.lsi.weighting import WEIGHTINGS, global_weights, weigh
 from topicfold.models.base import check_documents, save_fitted
+
+# What a document without words gets.
+NO_WORDS = "zero vector"
 
 
 class LSI(
@@ -154,7 +157,7 @@ class LSI(
             Refused with a sentence, such as embeddings.
         """
         refuse_data(self, not_taken)
-        counts = _check_documents(self, X, reset=True)
+        counts = check_documents(self, X, reset=True, without_words=NO_WORDS)
         self.term_weights_ = global_weights(counts, self.weighting)
         weighted = weigh(counts, self.weighting, self.term_weights_)
         total = _squares(weighted)
@@ -206,7 +209,7 @@ class LSI(
         if not hasattr(self, "term_base_"):
             return self.fit(X)
         _check_unchanged(self)
-        counts = _check_documents(self, X, reset=False, allow_empty=True)
+        counts = self._new_documents(X)
         weighted = weigh(counts, self.weighting, self.term_weights_)
         old_values = self._old_values()
         update = self._added(old_values, self.term_base_, weighted)
@@ -269,7 +272,7 @@ class LSI(
             without words.
         """
         check_is_fitted(self, "term_base_")
-        counts = _check_documents(self, X, reset=False, allow_empty=True)
+        counts = self._new_documents(X)
         weighted = weigh(counts, self.weighting, self.term_weights_)
         coordinates = SparseRows(weighted, n_threads(self.n_jobs)) @ self.term_base_
         return _padded(coordinates, len(self.singular_values_)).astype(counts.dtype)
@@ -324,6 +327,10 @@ class LSI(
     def _n_features_out(self) -> int:
         return len(self.singular_values_)
 
+    def _new_documents(self, X: Any) -> sparse.csr_matrix:
+        empty: dict[str, Any] = {"allow_empty": True, "without_words": NO_WORDS}
+        return check_documents(self, X, reset=False, **empty)
+
     def _old_values(self) -> Doubles:
         return self.singular_values_[: self.term_base_.shape[1]]
 
@@ -354,7 +361,6 @@ class LSI(
     )
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
         if not hasattr(self, "term_base_"):
             return  # saved before it was fitted
         rank, n_values = self.term_base_.shape[1], len(self.singular_values_)
@@ -381,24 +387,6 @@ def _padded(columns: Doubles, n_columns: int) -> Doubles:
     """Return the array with zero columns up to `n_columns`."""
     missing = n_columns - columns.shape[1]
     return np.pad(columns, ((0, 0), (0, missing))) if missing else columns
-
-
-def _check_documents(
-    model: Any, X: Any, *, reset: bool, allow_empty: bool = False
-) -> sparse.csr_matrix:
-    """Return X as `check_documents` does; say that an empty document is zero."""
-    with warnings.catch_warnings():
-        # An empty document is the zero vector here, not a uniform mixture.
-        warnings.simplefilter("ignore", EmptyDocumentWarning)
-        counts = check_documents(model, X, reset=reset, allow_empty=allow_empty)
-    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
-    if len(empty):
-        warnings.warn(
-            empty_sentence(empty.tolist(), counts.shape[0], "zero vector"),
-            EmptyDocumentWarning,
-            stacklevel=3,
-        )
-    return counts
 
 
 def _check_new_terms(model: Any, X: Any) -> sparse.csr_matrix:

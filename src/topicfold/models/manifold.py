@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -177,11 +177,8 @@ class GraphPLSA(PLSA):
         ("strength_", "pull_", "weight_"), saved.number(0, saved.LARGEST_PRIOR)
     )
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose graph is not one of its documents."""
-        super()._check_loaded()
-        if not hasattr(self, "doc_topics_"):
-            return
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         n_documents, rows = len(self.doc_topics_), getattr(self, "embeddings_", None)
         n_known = n_documents  # fewer where documents came later
         for seen in (rows, getattr(self, "training_counts_", None)):

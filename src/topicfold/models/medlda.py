@@ -15,10 +15,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.labels import check_two_classes, class_numbers, share_right
+from topicfold.core.labels import (
+    check_two_classes,
+    class_numbers,
+    require_labels,
+    share_right,
+)
 from topicfold.core.parameters import POSITIVE
 from topicfold.core.typing import Array
-from topicfold.exceptions import DataError
 from topicfold.graph.embedding import refuse_data
 from topicfold.infer.two_phase import class_word_weights
 from topicfold.learn import Callback
@@ -171,11 +175,8 @@ class MedLDA(ClassifierMixin, LearnedModel):
             Refused with a sentence, such as embeddings.
         """
         refuse_data(self, not_taken)
-        if y is None:
-            raise DataError(
-                "MedLDA requires y to be passed, but the target y is None. Give a "
-                "label per document, or use LDA, which needs none."
-            )
+        advice = "Give a label per document, or use LDA, which needs none."
+        require_labels(y, "MedLDA", advice)
         counts = self._start_fit(X)
         codes, self.classes_ = class_numbers(y, counts.shape[0], self.unknown_label)
         check_two_classes(codes, len(self.classes_), "a margin", self.unknown_label)

@@ -314,23 +314,20 @@ class MultimodalLDA(SidedLDA):
         return [side for side in sides if isinstance(side, OtherCounts)]
 
     def _forget_sides(self) -> None:
-        """Leave out the names of the other matrices."""
         self.group_names_ = self.group_names_[:1]
 
-    _saved = saved.forms(group_names_=saved.texts())
+    _needed_state = (*SidedLDA._needed_state, "group_names_", "first_weight_")
+    _saved = saved.forms(
+        group_names_=saved.texts(), first_weight_=saved.number(saved.SMALLEST)
+    )
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose matrices are not those of its sides."""
-        super()._check_loaded()
-        if not hasattr(self, "components_"):
-            return
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         sides = getattr(self, "sides_", [])  # one matrix alone has none
         others = [s.name for s in sides if isinstance(s, OtherCounts)]
-        names, weight = self.group_names_, self.first_weight_
+        names = self.group_names_
         if not len(names) or list(names[1:]) != others[: len(names) - 1]:
             raise ValueError("group_names_ are not those of its sides")
-        if not isinstance(weight, float) or not 0 < weight < np.inf:
-            raise ValueError(f"first_weight_ is {weight!r}")
 
     def _named(self, X: Any, *, fitting: bool) -> dict[str, Any]:
         """Return the matrices by name."""

@@ -57,8 +57,6 @@ class HierarchicalDirichletLDA(GibbsLDA):
         `n_topics_over_restarts_`.
     topic_word_prior : float, default=0.05
         η at the start. The number of topics depends on η, which is why it is learned.
-    max_iter : int, default=300
-        Sweeps over all tokens.
 
     Attributes
     ----------
@@ -229,12 +227,8 @@ class HierarchicalDirichletLDA(GibbsLDA):
         return LearnedModel._mixtures(self, X)
 
     def _keep(self, sampler: Any) -> None:
-        """Keep what the chain has found besides topics and mixtures."""
-        self.topic_totals_ = sampler.topic_totals()
+        super()._keep(sampler)
         self.doc_topic_prior_ = sampler.mean_alpha()
-        self.topic_word_prior_ = sampler.eta
-        self.prior_updates_ = sampler.prior_updates
-        self.n_samples_ = sampler.n_samples
         self.concentration_ = sampler.concentration
         self.top_concentration_ = sampler.top_concentration
         self.n_folded_, self.n_merged_ = sampler.n_folded, sampler.n_merged

@@ -21,7 +21,7 @@ from topicfold.models.sided import SidedModel
 from topicfold.models.streamed import StreamedModel
 from topicfold.parts.sides import Side
 from topicfold.parts.steps import Context, PhiStep, ThetaStep
-from topicfold.parts.together import check_place
+from topicfold.parts.together import SideData, check_place
 
 
 class PLSA(SidedModel, StreamedModel):
@@ -124,49 +124,45 @@ class PLSA(SidedModel, StreamedModel):
             self._fit_counts(self._start_fit(X), y, side_data)
 
     def _fit_counts(
-        self, X: sparse.csr_matrix, y: Any, side_data: Mapping[str, Any] = EMPTY
+        self,
+        X: sparse.csr_matrix,
+        y: Any,
+        side_data: Mapping[str, Any] = EMPTY,
+        sides: SideData | None = None,
     ) -> None:
-        if self._theta_step().needs_graph:
+        needs_graph = self._theta_step().needs_graph
+        if needs_graph:
             # Before the graph is built; other steps are refused with the engine.
             refuse_blocks(X, f"{type(self).__name__} with a step that needs a graph")
-        rng = check_random_state(self.random_state)
-        phi = self._initial_topics(X, self.init, rng)
-        engine = self._engine(X)
+        if sides is None:
+            rng = check_random_state(self.random_state)
+            joined, groups, phi = X, None, self._initial_topics(X, self.init, rng)
+        else:
+            joined, groups = self._joined(X, sides)
+            phi = self._start_of(X, joined, groups, self.init)
+        engine = self._engine(joined)
         self._store_corpus(X)
-        needs_graph = self._theta_step().needs_graph
         graph = self._document_graph(X, y) if needs_graph else None
         # Only now: the strength of the step may depend on the graph.
         step = self._start_theta_step()
-        data = self._step_data(step, Context.of(engine, phi.T), side_data)
-        algorithm = Learner(engine, phi, step, self._phi_step(), graph=graph, data=data)
-        del X, phi  # the engine has its own arrangement of both
+        algorithm = Learner(
+            *(engine, phi, step, self._phi_step()),
+            sides=sides,
+            groups=groups,
+            graph=graph,
+            data=self._step_data(step, Context.of(engine, phi.T), side_data),
+        )
+        del X, joined, phi, engine  # the learner has its own arrangement
         self._learn(algorithm.extrapolated())
         self._fitted_algorithm(algorithm)
+        algorithm.keep_results()
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         for name in ("theta_step", "phi_step"):
             if getattr(self, name) is not None:
                 check_place(self.sides_, name)
         sides = self._checked_sides(counts, side_data)
-        needs_graph = self._theta_step().needs_graph
-        if needs_graph:
-            refuse_blocks(counts, f"{type(self).__name__} with a step of a graph")
-        self._store_corpus(counts)
-        joined, groups = self._joined(counts, sides)
-        graph = self._document_graph(counts, None) if needs_graph else None
-        step, engine = self._start_theta_step(), self._engine(joined)
-        phi = self._start_of(counts, joined, groups, self.init)
-        algorithm = Learner(
-            *(engine, phi, step, self.phi_step),
-            sides=sides,
-            groups=groups,
-            graph=graph,
-            data=self._step_data(step, Context.of(engine, phi.T), side_data),
-        )
-        del joined, phi, engine  # the learner has its own arrangement
-        self._learn(algorithm)
-        algorithm.keep_results()
-        del algorithm  # documents are inferred again
+        self._fit_counts(counts, None, side_data, sides)
         self._finish_sides(counts, sides, side_data)
 
     def _theta_step(self) -> ThetaStep:

@@ -17,8 +17,7 @@ from topicfold.core.counts import already_warned, smooth_idf
 from topicfold.core.parameters import whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
-from topicfold.evidence.link_words import LinkRule
-from topicfold.evidence.links import Links, read_links
+from topicfold.evidence.links import LinkRule, Links, read_links
 from topicfold.evidence.words import word_weights
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
@@ -146,7 +145,7 @@ class RelationalLDA(SidedLDA):
                 "links", "its topics are those of LDA and it predicts no links"
             )
         elif self.weight is None:
-            choose_weight(self, counts, side_data, WEIGHTS, "held_out_ranks_")
+            choose_weight(self, counts, side_data, WEIGHTS)
         super()._fit_with_sides(counts, side_data)
         if self.words and links.nnz and sparse.issparse(counts):
             self._learn_words(counts, side_data)
@@ -155,10 +154,8 @@ class RelationalLDA(SidedLDA):
         """Learn how words beside topics say which documents are linked."""
         self.word_idf_ = smooth_idf(counts)
         self.link_words_ = self._word_rows(counts)
-        later = {side.keyword for side in self.sides_ if side.known_later}
-        known = {name: own for name, own in side_data.items() if name in later}
         with already_warned():
-            theta = self._sided_mixtures(counts, known)
+            theta = self._sided_mixtures(counts, self._of_new_documents(side_data))
         rng = check_random_state(self.random_state)
         rule = LinkRule(
             self._side(Links), self.link_words_, threads=n_threads(self.n_jobs)
@@ -184,15 +181,13 @@ class RelationalLDA(SidedLDA):
         return word_weights(counts, self.word_idf_).astype(np.float32)
 
     def _forget_sides(self) -> None:
-        """Leave out the words of the documents that have links."""
         for name in ("link_words_", "word_idf_", "word_coef_"):
             self.__dict__.pop(name, None)
 
     _saved = saved.forms(word_idf_=saved.numbers("V"), word_coef_=saved.numbers("6"))
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose words are not those of its documents."""
-        super()._check_loaded()
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         if not hasattr(self, "word_coef_"):
             return
         shape = len(self._side(Links).link_topics_), self.n_features_in_

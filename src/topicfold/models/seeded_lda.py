@@ -13,14 +13,13 @@ from sklearn.base import clone
 
 from topicfold.core.counts import document_frequencies
 from topicfold.core.parameters import MAX_TOPICS, warn_caller, whole
-from topicfold.evidence.seed_evidence import SeedEvidence, self_trained
 from topicfold.exceptions import DataError, DataWarning
 from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more
 from topicfold.models.lda import SidedLDA
 from topicfold.models.sided import of_side
 from topicfold.parts.sides import Side
-from topicfold.phi.seeds import Seeds
+from topicfold.phi.seeds import SeedEvidence, Seeds, self_trained
 
 _logger = logging.getLogger("topicfold")
 

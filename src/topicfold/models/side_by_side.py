@@ -176,7 +176,6 @@ class SideBySide(TopicModel):
         return self._theta
 
     def _check_loaded(self) -> None:
-        """Refuse saved starts that do not match."""
         models = getattr(self, "models_", None)
         if models is None:
             return  # saved before it was fitted

@@ -8,21 +8,20 @@ the data that it takes; ``set_fit_request`` and similar methods change that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils._metadata_requests import RequestMethod
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core.counts import already_warned, warn_empty
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
-from topicfold.engine import Link
 from topicfold.exceptions import DataError
 from topicfold.infer.fold_in import fold_in
 from topicfold.learn.learner import ColumnGroup
@@ -107,8 +106,8 @@ class SidedModel(LearnedModel):
             The data of the sides, each by its keyword.
         """
         self.fit(X, y, **side_data)
-        hidden = {*self._predicted(), "sample_weight"}
-        known = {name: v for name, v in side_data.items() if name not in hidden}
+        known = self._of_new_documents(side_data)
+        known.pop("sample_weight", None)
         return self.transform(X, **known)
 
     def transform(self, X: Any, *, embeddings: Any = None, **side_data: Any) -> Array:
@@ -198,19 +197,23 @@ class SidedModel(LearnedModel):
             **more,
         )
 
-    def _check_loaded(self) -> None:
-        """Refuse a saved model whose sides are not those of its topics."""
-        super()._check_loaded()
+    def _new_context(self, X: Any, **more: Any) -> Context:
+        """Return the context of new documents; of their number alone, without words."""
+        if isinstance(X, int):
+            X = sparse.csr_matrix((X, self.n_features_in_))
+        n_topics = len(self.components_)
+        return self._side_context(X, n_topics=n_topics, fitting=False, **more)
+
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         sides = getattr(self, "sides_", [])
         if not isinstance(sides, list):
             raise ValueError("sides_ is not a list")  # noqa: TRY004
         check_together(sides)
-        if sides:
-            sizes = self._sizes()
-            for side in sides:
-                side._check_fitted(sizes)
-            # Refuses what is no table.
-            side_tables(sides, [""] * sizes["V"], sizes["K"])
+        for side in sides:
+            side._check_fitted(sizes)
+        # Refuses what is no table.
+        side_tables(sides, [""] * sizes["V"])
 
     # ---- fitting
 
@@ -315,9 +318,7 @@ class SidedModel(LearnedModel):
         own = [pair for pair in sides.pairs() if pair[0].predicts]
         if not own:
             return
-        hidden = self._predicted()
-        known = {name: v for name, v in side_data.items() if name not in hidden}
-        theta = self._sided_mixtures(counts, known)
+        theta = self._sided_mixtures(counts, self._of_new_documents(side_data))
         for side, data in own:
             side.fit_prediction(theta, self.doc_topics_, data, sides.context)
 
@@ -343,16 +344,28 @@ class SidedModel(LearnedModel):
     ) -> Array:
         """Return the mixtures of documents of which more than words is known."""
         context = known.context
-        weights, link = self._sided_topics()
-        parts, topics = [X], [weights]
+        options = self._fold_in_options() | {"sides": known, "dtype": X.dtype}
+        options.pop("prior", None)  # the sides' context has it
+        parts, topics = [X], [options.pop("topic_weights", self.components_)]
         for side, own in known.of("counts"):
             parts.append(_columns_of(side, own, context, X))
             topics.append(side.components_)  # type: ignore[attr-defined]
         if len(parts) > 1:
             X = _side_by_side(parts)
-        options = LearnedModel._fold_in_options(self)
-        options |= {"link": link, "sides": known, "dtype": X.dtype}
         return fold_in(X, np.hstack(topics), **options, **self._step_options(X, given))
+
+    def _mixtures_by_part(
+        self, X: Any, known: Mapping[str, Any], data: Any = None, **options: Any
+    ) -> Array:
+        """Return mixtures of documents that have topics of their own, part by part."""
+        options = {**self._fold_in_options(), **options}
+        options.pop("topic_weights", None)
+        theta = np.empty((X.shape[0], len(self.components_)), X.dtype)
+        for rows, topics in self._topic_parts(X, known) or ():
+            if len(rows):
+                options["data"] = None if data is None else data[rows]
+                theta[rows] = fold_in(X[rows], topics, dtype=X.dtype, **options)
+        return theta
 
     def _step_options(self, X: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the θ-step by which new documents are inferred, with its data."""
@@ -369,19 +382,13 @@ class SidedModel(LearnedModel):
         ]
         if not used:
             return None
-        context = self._side_context(
-            X, n_topics=len(self.components_), alpha=self._alpha(), fitting=False
-        )
+        context = self._new_context(X, alpha=self._alpha())
         data: list[Any] = [None] * len(used)
         for place in _in_order(used):
             side = used[place]
             data[place] = side.check(given.get(str(side.keyword)), context)
             _lengthen(context, side, data[place])
         return SideData(used, data, context)
-
-    def _sided_topics(self) -> tuple[Array, Link]:
-        """Return what inference multiplies, and how."""
-        return self.components_, "identity"
 
     def _keywords(self, sides: Sequence[Any]) -> list[str]:
         """Return the keywords of what may be known of documents."""
@@ -392,6 +399,11 @@ class SidedModel(LearnedModel):
         """Return the keywords of data that only `fit` takes, to be predicted later."""
         sides = [side for side in self._all_sides() if isinstance(side, Side)]
         return {side.keyword for side in sides if not side.known_later}
+
+    def _of_new_documents(self, side_data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of a fit that would also be known of new documents."""
+        hidden = self._predicted()
+        return {name: own for name, own in side_data.items() if name not in hidden}
 
     def _check_keywords(self, sides: Sequence[Any], given: Mapping[str, Any]) -> None:
         """Refuse data that no part of the model takes."""
@@ -420,7 +432,9 @@ class SidedModel(LearnedModel):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        add_setters(cls)
+        for method in METHODS:
+            if callable(getattr(cls, method, None)):
+                setattr(cls, f"set_{method}_request", SideRequests(method, ()))
 
 
 def _in_order(sides: Sequence[Side]) -> list[int]:
@@ -483,47 +497,16 @@ def with_sides(model: Any, request: Any) -> Any:
     return request
 
 
-def add_setters(cls: type) -> None:
-    """Give a class ``set_fit_request`` and the like for the sides of its models."""
-    for method in METHODS:
-        if callable(getattr(cls, method, None)):
-            setattr(cls, f"set_{method}_request", _setter(method))
+class SideRequests(RequestMethod):
+    """``set_fit_request`` and the like, whose keywords are those of a model's sides."""
 
-
-def _setter(method: str) -> Callable[..., Any]:
-    def set_request(self: Any, **requests: Any) -> Any:
-        if not get_config()["enable_metadata_routing"]:
-            raise RuntimeError(
-                f"set_{method}_request works with metadata routing. Enable it: "
-                "sklearn.set_config(enable_metadata_routing=True)."
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            unbound = RequestMethod(self.name, (), validate_keys=False)
+            method = unbound.__get__(None, owner)
+            method.__doc__ = (
+                f"Choose which data of sides routing passes to `{self.name}`."
             )
-        found = self._get_metadata_request()
-        own = getattr(found, method)
-        wrong = [name for name in requests if name not in own.requests]
-        if wrong:
-            raise TypeError(
-                f"{type(self).__name__}.{method} takes no {wrong[0]!r}. It takes "
-                f"{', '.join(sorted(own.requests)) or 'no data of sides'}."
-            )
-        for name, alias in requests.items():
-            own.add_request(param=name, alias=alias)
-        self._metadata_request = found
-        return self
-
-    set_request.__name__ = f"set_{method}_request"
-    set_request.__qualname__ = f"SidedModel.set_{method}_request"
-    set_request.__doc__ = f"""Choose which side data routing passes to `{method}`.
-
-        Parameters
-        ----------
-        **requests : bool, str or None
-            By the keyword of a side: True to ask for its data, False not to, None to
-            have scikit-learn raise an error if they are given, or the name that they
-            have elsewhere.
-
-        Returns
-        -------
-        self
-            The model.
-        """
-    return set_request
+            return method
+        taken = getattr(instance._get_metadata_request(), self.name).requests
+        return RequestMethod(self.name, sorted(taken)).__get__(instance, owner)

@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
 from topicfold.core.counts import already_warned, document_frequencies
+from topicfold.core.labels import require_labels
 from topicfold.core.parameters import warn_caller
 from topicfold.core.typing import Array
-from topicfold.evidence.linear import Kind
-from topicfold.evidence.response import Response
-from topicfold.evidence.response_words import (
+from topicfold.evidence.response import (
     RIDGE,
     WORD_SHARE,
     Hidden,
+    Kind,
+    Response,
     ResponseWords,
     choose,
     learn_words,
@@ -228,17 +229,13 @@ class SupervisedLDA(SidedLDA):
                 "out, or choose kind='real'."
             )
         y = response if y is None else y
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None. Give a response per document, or use LDA, which needs none."
-            )
+        advice = "Give a response per document, or use LDA, which needs none."
+        require_labels(y, type(self).__name__, advice)
         super().fit(X, None, response=y, **side_data)
         return self
 
     def _fit_with_sides(self, counts: Any, side_data: Mapping[str, Any]) -> None:
         self.weight_scores_: list[tuple[float, float]] = []
-        losses = "held_out_deviances_"
         # Sides may settle the number of topics later than this.
         known = self.init is None and self.weight != 0 and self._asked is not None
         start = lda_start(self, counts, int(self._asked or 0)) if known else None
@@ -246,13 +243,12 @@ class SupervisedLDA(SidedLDA):
         if start is not None:
             self.sides_[0].set_params(background=start.background)
         if self.weight is None:
-            trial = choose_weight(
-                self, counts, side_data, WEIGHTS, losses, start, USUAL_WEIGHT
-            )
+            options = start, USUAL_WEIGHT
+            trial = choose_weight(self, counts, side_data, WEIGHTS, *options)
             self._say_if_useless()
         elif self.kind == "real":  # for the noise alone
             weight = float(self.weight)
-            trial = tried(self, counts, side_data, weight, losses, start)
+            trial = tried(self, counts, side_data, weight, start)
         else:
             trial = None
         super()._fit_with_sides(counts, side_data)
@@ -266,8 +262,7 @@ class SupervisedLDA(SidedLDA):
     ) -> None:
         """Fit the linear model of words, and say how much of a prediction is whose."""
         side = self._side(Response)
-        context = self._side_context(counts, n_topics=self._size, fitting=False)
-        data = side.check(side_data["response"], context)
+        data = side.check(side_data["response"], self._new_context(counts))
         classes = self.kind == "classes"
         penalty, self.word_share_ = RIDGE, WORD_SHARE
         if not classes:
@@ -278,8 +273,7 @@ class SupervisedLDA(SidedLDA):
         self.word_idf_ = found.idf
         self.word_coef_ = found.coef * scale
         self.word_intercept_ = found.intercept * scale + side.mean_
-        given = {k: v for k, v in side_data.items() if k not in self._predicted()}
-        theta = self._sided_mixtures(counts, given)
+        theta = self._sided_mixtures(counts, self._of_new_documents(side_data))
         parts = [side.predict_means(theta), self._words().means(counts, classes)]
         shares = 1 - self.word_share_, self.word_share_
         topics, words = (
@@ -523,7 +517,6 @@ def choose_weight(
     counts: Any,
     side_data: Mapping[str, Any],
     shares: Sequence[float],
-    losses: str,
     start: Start | None = None,
     usual: float | None = None,
 ) -> Side | None:
@@ -532,31 +525,31 @@ def choose_weight(
     Without a `usual` one it is the smallest that predicts well enough.
 
     `shares` are the weights in mean lengths of a document; each trial holds out a part
-    and leaves `losses`, an attribute of its side, unless next to nothing is known.
-    Returns the side of the chosen trial.
+    and leaves its losses, unless next to nothing is known. Returns the side of the
+    chosen trial.
     """
     length = _mean_length(model, counts, side_data)
     found = {}
     for weight in (share * length for share in shares):
-        side = tried(model, counts, side_data, weight, losses, start)
-        if hasattr(side, losses):
+        side = tried(model, counts, side_data, weight, start)
+        if hasattr(side, "held_out_losses_"):
             found[weight] = side
             model.weight_scores_.append((weight, side.held_out_score_))
     if not found:
         model.sides_[0].set_params(weight=None)
         return None
-    of_weights = {w: getattr(side, losses) for w, side in found.items()}
+    losses = {w: side.held_out_losses_ for w, side in found.items()}
     if usual is None:
-        best = smallest_good(of_weights)
+        best = smallest_good(losses)
     else:
-        best = usual_unless_worse(of_weights, usual * length)
+        best = usual_unless_worse(losses, usual * length)
     model.sides_[0].set_params(weight=best)
     return found[best]
 
 
 def lda_start(model: Any, counts: Any, n_topics: int) -> Start:
     """Return the topics in which a short fit of LDA with a model's options ends."""
-    options = _lda_options(model) | {"n_components": n_topics, "sides": None}
+    options = _quiet_options(model) | {"n_components": n_topics, "sides": None}
     with part_of_more(), already_warned():
         fitted = LDA(**options | {"max_iter": START_PASSES}).fit(counts)
     used = document_frequencies(counts) >= IN_ALL * counts.shape[0]
@@ -567,11 +560,10 @@ def lda_start(model: Any, counts: Any, n_topics: int) -> Start:
     return Start(fitted.components_, alpha, background)
 
 
-def _lda_options(model: Any) -> dict[str, Any]:
+def _quiet_options(model: Any) -> dict[str, Any]:
     """Return the parameters of LDA that a model has, for a silent fit."""
-    given = model.get_params(deep=False)
-    options = {name: given[name] for name in LDA().get_params() if name in given}
-    return options | {"tol": 0.0, "callbacks": None, "verbose": False}
+    quiet = {"tol": 0.0, "callbacks": None, "verbose": False}
+    return model._shared_with(LDA) | quiet
 
 
 def tried(
@@ -579,16 +571,15 @@ def tried(
     counts: Any,
     side_data: Mapping[str, Any],
     weight: float,
-    losses: str,
     start: Start | None = None,
 ) -> Any:
     """Return the model's own side after short fits for which a part of it was hidden.
 
-    Its `losses` and score are those of all fits.
+    Its losses and score are those of all fits.
     """
     seed = check_random_state(model.random_state).randint(2**31 - 1 - MOST_TRIALS)
     # As many passes whatever `max_iter`, so that Resume may go on with another.
-    options = _lda_options(model) | {"max_iter": TRIAL_PASSES}
+    options = _quiet_options(model) | {"max_iter": TRIAL_PASSES}
     own, *others = model._all_sides()
     options["init"] = model.init
     if start is not None:
@@ -602,11 +593,11 @@ def tried(
         options |= {"sides": [side, *others], "random_state": seed + len(found)}
         with part_of_more():
             found.append(LDA(**options).fit(counts, **side_data).sides_[0])
-        if sum(len(getattr(s, losses, ())) for s in found) >= ENOUGH_HIDDEN:
-            break
-        if not hasattr(found[0], losses):
+        if not hasattr(found[0], "held_out_losses_"):
             return found[0]
-    setattr(found[0], losses, np.concatenate([getattr(s, losses) for s in found]))
+        if sum(len(side.held_out_losses_) for side in found) >= ENOUGH_HIDDEN:
+            break
+    found[0].held_out_losses_ = np.concatenate([s.held_out_losses_ for s in found])
     found[0].held_out_score_ = float(np.mean([s.held_out_score_ for s in found]))
     return found[0]
 

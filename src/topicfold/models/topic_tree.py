@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -160,10 +160,8 @@ class TopicTree(LearnedModel):
         ("parents_", "levels_", "node_documents_"), saved.numbers("K", kinds="iu")
     )
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if not hasattr(self, "components_"):
-            return
+    def _check_fitted(self, sizes: Mapping[str, int]) -> None:
+        super()._check_fitted(sizes)
         inner = self.parents_[1:]
         if self.parents_[0] != -1 or (inner < 0).any():
             raise ValueError("parents_ needs one root, as its first node")

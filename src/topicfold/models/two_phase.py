@@ -7,7 +7,6 @@ import copy
 import itertools
 from collections.abc import Iterator
 from numbers import Integral
-from operator import attrgetter
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
 from topicfold.core.counts import already_warned, normalize_rows, simplex_problems
-from topicfold.core.labels import class_members
+from topicfold.core.labels import class_members, require_labels
 from topicfold.core.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, whole
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -42,7 +41,12 @@ from topicfold.infer.two_phase import (
 )
 from topicfold.learn.fstm import updated_topics
 from topicfold.learn.loop import part_of_more
-from topicfold.models.base import TopicModel, check_documents, one_at_a_time
+from topicfold.models.base import (
+    TopicModel,
+    attribute_of,
+    check_documents,
+    one_at_a_time,
+)
 from topicfold.models.fstm import FSTM
 from topicfold.models.lda import LDA
 
@@ -53,11 +57,6 @@ FITTED_OPTIONS = (
 )
 # Parts of the training documents, each predicted by a regression on the others.
 REGRESSION_PARTS = 3
-
-
-def _of_base(name: str, doc: str) -> Any:
-    """Return a property: what the fitted base has under this name."""
-    return property(attrgetter(f"base_.{name}"), doc=doc)
 
 
 class TwoPhase(TopicModel):
@@ -316,11 +315,8 @@ class TwoPhase(TopicModel):
             yield hidden, twin, counts
 
     def _read(self, X: Any, y: Any) -> tuple[sparse.csr_matrix, NDArray[np.bool_]]:
-        if y is None:
-            raise DataError(
-                "TwoPhase requires y to be passed, but the target y is None. Give a "
-                "label per document, -1 where it is unknown."
-            )
+        advice = "Give a label per document, -1 where it is unknown."
+        require_labels(y, "TwoPhase", advice)
         self._check_base()
         counts = self._start_fit(X)
         members, self.classes_ = class_members(y, counts.shape[0])
@@ -565,16 +561,15 @@ class TwoPhase(TopicModel):
         with already_warned():
             return self.base_.perplexity(X, random_state=random_state, cache=cache)
 
-    components_ = _of_base("components_", "The new topics.")
-    doc_topics_ = _of_base("doc_topics_", "Mixtures of the training documents.")
-    doc_lengths_ = _of_base("doc_lengths_", "Tokens of the training documents.")
+    components_ = attribute_of("base_.components_", "The new topics.")
+    doc_topics_ = attribute_of("base_.doc_topics_", "Mixtures of training documents.")
+    doc_lengths_ = attribute_of("base_.doc_lengths_", "Tokens of training documents.")
 
     _saved = saved.forms(
         word_regression_=saved.numbers("VK"), regression_mean_=saved.numbers("K")
     )
 
     def _check_loaded(self) -> None:
-        """Refuse a saved model whose arrays do not match."""
         super()._check_loaded()
         if not hasattr(self, "base_"):
             return  # saved before it was fitted

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
 from topicfold.learn import Callback
 from topicfold.learn.initial import initial_topics
-from topicfold.models.lda import LDA
+from topicfold.models.lda import SidedLDA
 from topicfold.models.streamed import not_streamed
 
 # Pairs of words in documents, beyond which texts are not short.
@@ -29,7 +29,7 @@ CENTRAL_SHARE = 0.5
 CENTRAL_STEPS = 10
 
 
-class WordNetworkLDA(LDA):
+class WordNetworkLDA(SidedLDA):
     """Topics of short texts: LDA on words that occur together (WNTM).
 
     A single title, snippet or post has too few words to show its mixture of topics. So
@@ -62,8 +62,6 @@ class WordNetworkLDA(LDA):
         the simplex.
     topic_totals_ : ndarray of shape (n_components,)
         Tokens of each topic in the pseudo-documents, its prior's included.
-    doc_topic_prior_, topic_word_prior_ : ndarray, float
-        α and η in use.
     objective_history_ : list of float
         Log-likelihood of the pseudo-documents, as in :class:`LDA`.
 
@@ -87,14 +85,9 @@ class WordNetworkLDA(LDA):
     0.9
     """
 
-    _weighs_documents: ClassVar[bool] = False
-
     partial_fit = not_streamed("it counts pairs of words in the whole corpus")
     sides = None
-    algorithm = "cvb0"
     learn_priors = False
-    phi_step = None
-    batch_size = None
     _takes_blocks = False
 
     def __init__(
@@ -135,9 +128,7 @@ class WordNetworkLDA(LDA):
         )
         self.components_ *= 1 - CENTRAL_SHARE
         self.components_ += (CENTRAL_SHARE * central).astype(self.components_.dtype)
-        self.doc_lengths_ = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
-        words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
-        self.word_frequencies_ = words / words.sum()
+        self._store_totals(counts)
         self.doc_topics_ = self._mixtures(seen)
 
     def _initial_topics(

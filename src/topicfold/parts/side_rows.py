@@ -336,10 +336,6 @@ class SideRows:
 
     # ---- going on later
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Tell what is known of these documents from what is known of others."""
-        return self.now.fingerprint()
-
     def state(self) -> dict[str, Any]:
         """Return what sides carry from pass to pass."""
         state: dict[str, Any] = {}
@@ -478,13 +474,16 @@ def _floors(
 
 
 def _untilted(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> Array:
-    documents, tilt = arrays
-    return np.divide(documents, tilt, out=np.zeros_like(documents), where=tilt > 0)
+    return _divided(*arrays)
+
+
+def _divided(rows: Array, by: Array) -> Array:
+    """Return a quotient that is zero where the divisor is."""
+    return np.divide(rows, by, out=np.zeros_like(rows), where=by > 0)
 
 
 def _expected(rows: Any, lengths: Any, arrays: list[Array], data: Any) -> Array:
-    gamma = arrays[0] if len(arrays) == 1 else _untilted(rows, lengths, arrays, None)
-    gamma = np.asarray(gamma, dtype=np.float64)
+    gamma = np.asarray(arrays[0] if len(arrays) == 1 else _divided(*arrays), np.float64)
     logs = psi(np.maximum(gamma, LEAST_GAMMA)) - psi(gamma.sum(axis=1, keepdims=True))
     found = np.exp(np.maximum(logs, LEAST_LOG)) * (gamma > 0)
     return np.asarray(found if len(arrays) == 1 else found * arrays[1])
@@ -498,9 +497,7 @@ def _bound_rows(
     value = float(lengths @ np.log(np.maximum(weights.sum(axis=1), LEAST_GAMMA)))
     gamma, prior = weighted, np.broadcast_to(own[0] if own else alpha, weighted.shape)
     if len(own) == 2:
-        gamma, prior = (
-            _untilted(rows, lengths, [array, own[1]], None) for array in (gamma, prior)
-        )
+        gamma, prior = (_divided(array, own[1]) for array in (gamma, prior))
         said = np.log(np.maximum(own[1], LEAST_GAMMA)) * (own[1] > 0)
         value -= float((counts * said).sum())
     used = gamma > 0
@@ -523,8 +520,7 @@ def _entity_rows(
     rows: Any, lengths: Any, arrays: list[Array], M: Any, entity_topics: Array
 ) -> tuple[Any]:
     """Return ``Mᵀ (N / MΘ)`` of these documents."""
-    mixed = np.asarray(M @ entity_topics)
-    ratio = np.divide(arrays[0], mixed, out=np.zeros_like(mixed), where=mixed > 0)
+    ratio = _divided(arrays[0], np.asarray(M @ entity_topics))
     return (np.asarray(M.T @ ratio).astype(np.float64),)
 
 
@@ -538,10 +534,7 @@ def _log_prior_rows(
     documents, *own = arrays
     prior: Array = own[0] if own else alpha
     if len(own) == 2:
-        documents, prior = (
-            _untilted(rows, lengths, [array, own[1]], None)
-            for array in (documents, prior)
-        )
+        documents, prior = (_divided(array, own[1]) for array in (documents, prior))
     return (log_prior(normalize_rows(np.array(documents)), prior),)
 
 

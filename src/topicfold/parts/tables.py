@@ -19,13 +19,9 @@ from topicfold.core.side_table import SideTable
 _WORDS = 10  # of a topic in a time or group
 
 
-def side_tables(
-    sides: Iterable[Any], vocabulary: Sequence[str], n_topics: int
-) -> list[SideTable]:
-    """Return the tables of fitted sides that are about this many topics."""
-    tables = [table for side in sides for table in _tables(side, vocabulary, n_topics)]
-    # An edited model has other topics than its sides know.
-    return [table for table in tables if table.n_topics in (None, n_topics)]
+def side_tables(sides: Iterable[Any], vocabulary: Sequence[str]) -> list[SideTable]:
+    """Return the tables of fitted sides."""
+    return [table for side in sides for table in _tables(side, vocabulary)]
 
 
 def wording_tables(
@@ -48,7 +44,7 @@ def wording_tables(
         yield SideTable(name=name, kind="terms", terms=tuple(terms), note=what)
 
 
-def _tables(side: Any, vocabulary: Sequence[str], n_topics: int) -> Iterable[SideTable]:
+def _tables(side: Any, vocabulary: Sequence[str]) -> Iterable[SideTable]:
     name = str(getattr(side, "keyword", None) or type(side).__name__.lower())
     if hasattr(side, "entity_topics_"):
         yield SideTable(

@@ -48,7 +48,8 @@ _CHUNK = 2**22
 # Values that JSON holds as they are.
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
 _CSR = ("data", "indices", "indptr")
-_BAD_JSON = (
+# What a file that says nonsense leads to where it is read.
+MALFORMED = (
     *(ValueError, LookupError, TypeError, AttributeError),
     *(OverflowError, RecursionError),
 )
@@ -191,7 +192,7 @@ def read_bundle(path: str | os.PathLike[str], *, kind: str | None = None) -> Bun
         raise
     except (SafetensorError, OSError, ValueError) as error:
         raise _damaged(file, str(error)) from error
-    except _BAD_JSON as error:
+    except MALFORMED as error:
         raise _damaged(file, f"its header cannot be read ({error!r})") from error
 
 
@@ -499,7 +500,7 @@ def _check_extent(file: Path) -> None:
             entries = json.loads(header)
             entries.pop("__metadata__", None)
             ends = [int(entry["data_offsets"][1]) for entry in entries.values()]
-        except _BAD_JSON as error:
+        except MALFORMED as error:
             raise _damaged(file, "its header cannot be read") from error
         needed = header_end + max(ends, default=0)
     if size < needed:

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from topicfold.core.counts import checked_csr
 from topicfold.exceptions import ModelFileError
-from topicfold.persistence.bundle import read_bundle, write_bundle
+from topicfold.persistence.bundle import MALFORMED, read_bundle, write_bundle
 from topicfold.registry import is_registered
 
 KIND = "estimator"
@@ -58,10 +58,7 @@ _READ_OF_ANY = {
     *("content_groups_", "doc_topic_prior_", "group_names_", "topic_word_prior_")
 }
 _EXTRA = "extra/"
-_NONSENSE = (
-    *(ValueError, TypeError, LookupError, AttributeError),
-    *(OverflowError, RecursionError, MemoryError),
-)
+_NONSENSE = (*MALFORMED, MemoryError)
 logger = logging.getLogger(__name__)
 
 

@@ -252,39 +252,30 @@ def load_model_folder(
             f"{Path(path)} holds a {type(model).__name__} without topics. Fit the "
             "model before you save it."
         )
-    text, corpus = saved.meta.get("text"), saved.meta.get("corpus", "")
-    languages, chosen = saved.meta.get("languages"), saved.meta.get("chosen", "")
-    sound = (
-        isinstance(text, dict | None)
-        and isinstance((text or {}).get("stop_words"), str | list | None)
-        and isinstance(corpus, str)
-        and isinstance(chosen, str)
-        and isinstance(languages, dict | None)
-    )
-    if not sound:
+    options: dict[str, Any] = {
+        name: saved.meta.get(name) for name in ("text", "languages")
+    }
+    names = {name: saved.meta.get(name, "") for name in ("corpus", "chosen")}
+    sound = all(isinstance(value, dict | None) for value in options.values())
+    words = (options["text"] or {}).get("stop_words") if sound else None
+    sound = sound and isinstance(words, str | list | None)
+    if not sound or not all(isinstance(name, str) for name in names.values()):
         raise _damaged(path, "its text options are invalid")
     try:
         counts = unpack_counts(saved.arrays, "counts", model.components_.shape[1])
     except ValueError as error:
         raise _damaged(path, error) from error
-    known = {name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)}
+    known: dict[str, Any] = {
+        name: saved.strings.get(name) for name in ("vocabulary", *_PER_DOCUMENT)
+    }
     wrong = _wrong_length(model, known | {"counts": counts})
     if wrong is not None:
         name, found, size = wrong
         raise _damaged(path, f"{name} has {found} entries for {size}")
     if known["vocabulary"] is None:
         known["vocabulary"] = words_of_model(model)
-    version = saved.topicfold_version
-    return ModelFolder(
-        model=model,
-        text=text,
-        counts=counts,
-        languages=languages,
-        corpus=corpus,
-        chosen=chosen,
-        topicfold_version=version,
-        **known,
-    )
+    known |= {"counts": counts, "topicfold_version": saved.topicfold_version}
+    return ModelFolder(model=model, **known, **options, **names)
 
 
 def _damaged(path: str | os.PathLike[str], problem: object) -> ModelFileError:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,13 @@ from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
 from topicfold.core.counts import (
-    as_csr,
-    bad_values,
     best_places,
-    canonical,
+    check_counts,
     check_range,
-    check_structure,
     check_words,
     simplex_problems,
 )
-from topicfold.core.parameters import DeclaredParameters
+from topicfold.core.parameters import POSITIVE, DeclaredParameters
 from topicfold.core.saved import is_text
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
@@ -73,7 +70,7 @@ class OtherCounts(DeclaredParameters, Side):
 
     hook = "counts"
     name: str
-    weight: float
+    weight: Annotated[float, POSITIVE]
     topic_word_prior: float | None
 
     def __init__(
@@ -91,20 +88,12 @@ class OtherCounts(DeclaredParameters, Side):
 
     def check(self, data: Any, context: Context) -> Any:
         """Return clean counts, not yet weighted."""
-        if (
-            not isinstance(self.weight, float | int | np.number)
-            or not 0 < self.weight < np.inf
-        ):
-            raise DataError(
-                f"the weight of {self.name!r} is {self.weight!r}; it must be above 0."
-            )
         words, data = _words_and_counts(data)
         in_blocks = isinstance(data, BlockCorpus)  # they are checked when they are read
-        counts = data if in_blocks else self._matrix(data)
+        counts = data
+        if not in_blocks:
+            counts = check_counts(data, self.name, dtype=np.float64)
         check_rows(self.name, counts.shape[0], context.n_documents)
-        found = "" if in_blocks else bad_values(counts)
-        if found:
-            raise DataError(f"{self.name} has {found}. Give counts, none below zero.")
         if context.fitting:
             self.n_columns_ = int(counts.shape[1])
             if words is not None:
@@ -119,19 +108,7 @@ class OtherCounts(DeclaredParameters, Side):
         names = getattr(self, "feature_names_in_", None)
         if words is not None and names is not None:
             check_words(names, words, "the model", self.name)
-        return counts if in_blocks else canonical(counts)
-
-    def _matrix(self, data: Any) -> sparse.csr_matrix:
-        """Return data in memory as a CSR matrix, values not yet checked."""
-        if sparse.issparse(data):
-            check_structure(data, self.name)
-        try:
-            return as_csr(data).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self.name} is not a matrix of counts ({error}). Give a sparse "
-                "matrix or an array (documents × columns)."
-            ) from error
+        return counts
 
     def free_topics(self, data: Any, context: Context) -> NDArray[np.bool_]:
         """All of them."""

@@ -307,13 +307,12 @@ def borders(
     The map is cut into cells; topics touch where they have documents in the same or
     the next cell.
     """
+    from scipy import ndimage
+
     places = np.minimum((positions * _CELLS).astype(np.int64), _CELLS - 1)
-    counts = np.zeros((_CELLS + 2, _CELLS + 2, n_topics), dtype=np.float32)
-    np.add.at(counts, (places[:, 0] + 1, places[:, 1] + 1, main), 1.0)
-    near = np.zeros((_CELLS, _CELLS, n_topics), dtype=np.float32)
-    for x in range(3):
-        for y in range(3):
-            near += counts[x : x + _CELLS, y : y + _CELLS]
+    counts = np.zeros((_CELLS, _CELLS, n_topics), dtype=np.float32)
+    np.add.at(counts, (*places.T, main), 1.0)
+    near = ndimage.convolve(counts, np.ones((3, 3, 1)), mode="constant")
     rows = np.sqrt(near).reshape(-1, n_topics)
     touching = (rows.T @ rows).astype(np.float64)
     np.fill_diagonal(touching, 0.0)

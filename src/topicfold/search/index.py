@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import as_csr, best_places
-from topicfold.core.parameters import whole_number
+from topicfold.core.counts import best_places, check_counts
+from topicfold.core.parameters import topic_number, whole_number
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Doubles
 from topicfold.corpus.vectorizing import cutting_options
@@ -265,26 +265,22 @@ class TopicIndex:
         documents = self.documents
         if not len(documents):
             raise DataError("the index has no documents yet. Add some with add().")
-        kinds = {
-            "query": query,
-            "vector": vector,
-            "document": document,
-            "topic": topic,
-            "word": word,
-        }
-        given = [name for name, value in kinds.items() if value is not None]
+        names = "query", "vector", "document", "topic", "word"
+        values = query, vector, document, topic, word
+        given = {n: v for n, v in zip(names, values, strict=True) if v is not None}
         if len(given) != 1:
             raise DataError(
-                f"give exactly one of {', '.join(kinds)}; got {given or 'none'}."
+                f"give exactly one of {', '.join(names)}; got {list(given) or 'none'}."
             )
-        vectors = self._query_vector(given[0], kinds[given[0]], embeddings)
+        ((kind, value),) = given.items()
+        vectors = self._query_vector(kind, value, embeddings)
         asked = None if vectors is None or not vectors.any() else vectors[0]
         asked = None if documents.embeddings is None else asked
         if asked is not None and not self._knows(str(query)):
-            return self._by_embedding(asked, n)
-        latent, counts, more = self._resolve(
-            given[0], kinds[given[0]], mix > 0, vectors
-        )
+            scores = (documents.embeddings @ asked).astype(np.float64)
+            rows = best_places(scores, n)
+            return Hits(rows, scores[rows], documents.names(rows))
+        latent, counts, more = self._resolve(kind, value, mix > 0, vectors)
         skip = documents.find(document) if document is not None else -1
         factor, constant = query_form(latent, self.measure)
         threads = n_threads(self.n_jobs)
@@ -335,13 +331,6 @@ class TopicIndex:
     def _embedded(self) -> bool:
         """Whether the model was fitted with embeddings."""
         return any(hasattr(self.model, name) for name in ("sharing_", "embeddings_"))
-
-    def _by_embedding(self, vector: NDArray[np.float32], n: int) -> Hits:
-        """Return the documents whose embeddings are nearest to a vector."""
-        documents = self.documents
-        scores = (documents.embeddings @ vector).astype(np.float64)
-        rows = best_places(scores, min(n, len(scores)))
-        return Hits(rows, scores[rows], documents.names(rows))
 
     def similar_terms(self, word: str, n: int = 10) -> Hits:
         """Return the terms nearest to a term, by the same measure as documents.
@@ -522,7 +511,8 @@ class TopicIndex:
         if kind == "vector":
             return documents.check_vectors(np.atleast_2d(value))[0], None
         if kind == "topic":
-            return _topic_vector(value, documents.n_components), None
+            n_topics = documents.n_components
+            return np.eye(1, n_topics, topic_number(value, n_topics))[0], None
         if kind == "document":
             row = documents.find(value)
             counts = documents.counts[row] if with_words else None
@@ -586,7 +576,7 @@ class TopicIndex:
 
 
 class DocumentStore:
-    """Documents of an index; the time to add some is proportional to their number."""
+    """Documents of an index: what is added is joined when it is asked for."""
 
     def __init__(self, n_components: int, n_terms: int, *, counts: bool) -> None:
         self.n_components = n_components
@@ -595,7 +585,7 @@ class DocumentStore:
         self.ids: list[str] | None = None  # None: documents are named by their rows
         self.mass = np.zeros(n_components)  # sums of absolute latent coordinates
         self.longest = 0.0  # length of the longest vector
-        self._vectors = np.empty((0, n_components), np.float32)
+        self._vectors = [np.empty((0, n_components), np.float32)]
         self._size = 0
         self.texts: list[str] | None = None  # kept only if those of all are known
         self.embeddings: Any = None  # the same
@@ -608,7 +598,9 @@ class DocumentStore:
     @property
     def vectors(self) -> NDArray[np.float32]:
         """Stored vectors of all documents."""
-        return self._vectors[: self._size]
+        if len(self._vectors) > 1:
+            self._vectors = [np.concatenate(self._vectors)]
+        return self._vectors[0]
 
     @property
     def counts(self) -> sparse.csr_matrix:
@@ -627,7 +619,6 @@ class DocumentStore:
         embeddings: Any = None,
     ) -> None:
         """Add documents; nothing is changed if they do not fit."""
-        size = self._size + len(vectors)
         names = self._new_names(ids, len(vectors))
         if texts is not None and len(texts) != len(vectors):
             raise DataError(f"texts has {len(texts)} for {len(vectors)} documents.")
@@ -639,12 +630,7 @@ class DocumentStore:
             )
         if self.keeps_counts:
             self._parts.append(self._new_counts(counts, len(vectors)))
-        if size > len(self._vectors):
-            room = size * 5 // 4 if self._size else size
-            grown = np.empty((room, self.n_components), np.float32)
-            grown[: self._size] = self.vectors
-            self._vectors = grown
-        self._vectors[self._size : size] = vectors
+        self._vectors.append(vectors)
         if names is not None:
             self._rows |= {name: self._size + i for i, name in enumerate(names)}
             self.ids = (self.ids or []) + names
@@ -658,7 +644,7 @@ class DocumentStore:
             self.embeddings = np.vstack([self.embeddings, embeddings])
         else:
             self.embeddings = embeddings
-        self._size = size
+        self._size += len(vectors)
         self.longest = max(self.longest, longest_row(vectors))
         self.mass = self.mass + mass
 
@@ -725,22 +711,14 @@ class DocumentStore:
         return names
 
     def _new_counts(self, counts: Any, new: int) -> sparse.csr_matrix:
-        part = as_csr(counts).astype(np.float32)
+        part = check_counts(counts, "X", dtype=np.float32)
         if part.shape != (new, self.n_terms):
             raise DataError(
                 f"X has shape {part.shape}, but ({new}, {self.n_terms}) is needed."
             )
-        part.sum_duplicates()
-        part.eliminate_zeros()
         return part
 
 
 def has_index(saved: SavedEstimator) -> bool:
     """Tell whether a model's file has an index too."""
     return isinstance(saved.meta.get("index"), dict)
-
-
-def _topic_vector(topic: Any, n_topics: int) -> Doubles:
-    if not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
-        raise DataError(f"there is no topic {topic!r}; give 0 to {n_topics - 1}.")
-    return np.eye(1, n_topics, int(topic))[0]

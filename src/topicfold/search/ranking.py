@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.counts import best_places, nth_largest
 from topicfold.core.tables import html_table, load_pandas, text_table
-from topicfold.core.threads import one_blas_thread, run_ranges
+from topicfold.core.threads import blocks_of, one_blas_thread, run_ranges
 from topicfold.core.typing import Array, Doubles
 from topicfold.exceptions import DataError
 from topicfold.models.lsi import LSI
@@ -158,7 +158,7 @@ def exact_scores(
             # Not BLAS: a row's sum must not depend on the rows beside it.
             np.einsum("ij,j->i", block.astype(np.float64), query, out=scores[part])
 
-    run_ranges(task, _blocks(len(scores)), threads)
+    run_ranges(task, blocks_of(len(scores), _BLOCK), threads)
     return scores
 
 
@@ -181,13 +181,8 @@ def _rough_scores(
         np.matmul(vectors[start:stop], unit, out=scores[start:stop])
 
     with one_blas_thread():
-        run_ranges(task, _blocks(len(vectors)), threads)
+        run_ranges(task, blocks_of(len(vectors), _BLOCK), threads)
     return scores
-
-
-def _blocks(n_rows: int) -> list[tuple[int, int]]:
-    starts = range(0, n_rows, _BLOCK)
-    return [(start, min(start + _BLOCK, n_rows)) for start in starts]
 
 
 MEASURES = ("cosine", "inner", "hellinger", "kl")

@@ -98,15 +98,14 @@ def _unknown(
     """Return why none of the words can be searched for, and what may be meant."""
     left_out = {*stop_word_list(cutting.get("stop_words", STOP_WORDS))}
     unknown = [word for word in dict.fromkeys(words) if word not in left_out]
-    first = (unknown or list(dict.fromkeys(words)))[:_MOST_NAMED]
-    named = ", ".join(repr(word) for word in first)
     if not unknown:
-        are = "are stop words" if len(first) > 1 else "is a stop word"
+        known = list(dict.fromkeys(words))[:_MOST_NAMED]
+        are = "are stop words" if len(known) > 1 else "is a stop word"
+        named = _named(known)
         return f"{named} {are}, which the model leaves out. Search for other words."
     advice = "Try other words, such as those of its topics."
-    hint = close_words(first, columns) or advice
-    more = ", …" if len(unknown) > _MOST_NAMED else ""
-    return f"The vocabulary of the model lacks {named}{more}. {hint}"
+    hint = close_words(unknown[:_MOST_NAMED], columns) or advice
+    return f"The vocabulary of the model lacks {_named(unknown)}. {hint}"
 
 
 class LexicalScores:

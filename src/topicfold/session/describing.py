@@ -99,11 +99,11 @@ class Description:
 
 def describe(saved: ModelFolder, data: TopicData) -> Description:
     """Return how a model was made, in sentences, from what was saved with it."""
-    cited = list(_cited(saved.model))
+    cited, used = list(_cited(saved.model)), beside_words(saved.model)
     parts = [
         _fit_sentence(saved, data, cited),
         _size_sentence(saved),
-        *_known_sentences(saved),
+        *([f"Besides words, the model used {', '.join(used)}."] if used else ()),
         *_text_sentences(saved),
         *_learning_sentences(saved, data),
         *_edit_sentences(saved),
@@ -226,12 +226,6 @@ def beside_words(model: Any) -> list[str]:
     if any(hasattr(model, name) for name in ("sharing_", "embeddings_")):
         used.append(EMBEDDINGS)
     return list(dict.fromkeys(used))
-
-
-def _known_sentences(saved: ModelFolder) -> Iterator[str]:
-    used = beside_words(saved.model)
-    if used:
-        yield f"Besides words, the model used {', '.join(used)}."
 
 
 def _text_sentences(saved: ModelFolder) -> Iterator[str]:

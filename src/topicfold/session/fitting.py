@@ -52,7 +52,6 @@ def prepare_model(
     `suggest_size` looks at the counts X; the reason is empty if a number was given.
     """
     reason = ""
-    n_documents = X.shape[0]
     whole = isinstance(n_topics, int | np.integer) and not isinstance(n_topics, bool)
     if n_topics is not None and not (whole and n_topics >= 1):
         raise DataError(
@@ -67,8 +66,14 @@ def prepare_model(
             "estimator of topicfold, such as LDA(max_iter=50)."
         )
     if isinstance(model, str):
-        made, supervised, sized = _named(model)
-        if n_topics is None and sized:
+        entry = find_model(model)
+        if not entry.has_topics:
+            raise DataError(
+                f"{entry.shown} has no topics to show. Use topicfold."
+                f"{entry.class_name} itself, or another model."
+            )
+        made, supervised = make_model(model, {}), entry.labels == "must"
+        if n_topics is None and entry.sized:
             n_topics, reason = choose_size(made, X, n_jobs=usual.get("n_jobs"))
             _logger.info("%d topics: %s", n_topics, reason)
     else:
@@ -78,15 +83,22 @@ def prepare_model(
     _set(made, "n_components", n_topics)
     size = _get(made, "n_components")
     most = getattr(made, "_open_size", False)  # no number, but a limit
-    if size is not None and size > n_documents and not most:
-        raise DataError(
-            f"{size:,} topics are more than the {n_documents:,} documents. Give fewer, "
-            f"such as Topics({few_topics(n_documents)})."
-        )
+    if size is not None and not most:
+        check_size(size, X.shape[0])
     for name, value in usual.items():
         if _get(made, name) is None:
             _set(made, name, value)
     return made, supervised, reason
+
+
+def check_size(n_topics: int, n_documents: int) -> None:
+    """Refuse more topics than documents, which would take long and tell nothing."""
+    if n_topics > n_documents:
+        raise DataError(
+            f"{n_topics:,} topics are more than the {n_documents:,} documents. Give "
+            f"fewer, such as n_topics={few_topics(n_documents)}; select_n_components "
+            "compares several numbers."
+        )
 
 
 def check_needs(model: Any, known: Mapping[str, Any]) -> None:
@@ -113,21 +125,14 @@ def choose_size(
     return size, found.reason if size == found.n_topics else "one per seeded topic"
 
 
-class NoClassesError(DataError):
-    """A model learns from classes, but there are no documents of two classes."""
-
-
 def _fit(model: Any, X: Any, y: Any, data: Mapping[str, Any]) -> Any:
     return model.fit(*([X] if y is None else [X, y]), **data)
 
 
 def fit_documents(
     model: Any,
-    X: Any,
+    documents: Any,
     *,
-    words: Sequence[str],
-    labels: Sequence[str] | None = None,
-    times: Sequence[str] | None = None,
     known: Mapping[str, Any] | None = None,
     languages: Mapping[str, Any] | None = None,
     embeddings: Any = None,
@@ -135,18 +140,18 @@ def fit_documents(
     from_classes: bool = False,
     run: Callable[[Any, Any, Any, Mapping[str, Any]], Any] = _fit,
 ) -> Any:
-    """Fit a model in place to counts X and what is known of the documents.
+    """Fit a model in place to documents and what is known of them.
 
-    `words` are the columns of X, `labels` and `times` those of each document ("" where
-    unknown), `known` what the model's `fit` takes beside counts, by keyword,
-    `languages` the counts of every language by its name, X first. With `response_kind`
-    None, the kind is inferred from the response; `from_classes` says whether the model
-    learns from labels. ``run(model, X, y, data)`` does the fit, and its result is
-    returned.
+    `documents` have counts, vocabulary, labels and times, as a `Corpus` does. `known`
+    is what the model's `fit` takes beside counts, by keyword, `languages` the counts of
+    every language by its name, those of the documents first. With `response_kind` None,
+    the kind is inferred from the response; `from_classes` says whether the model learns
+    from labels. ``run(model, X, y, data)`` does the fit, and its result is returned.
     """
+    X, words = documents.counts, documents.vocabulary
     if "vocabulary" in model.get_params(deep=False) and len(words):
         _set(model, "vocabulary", list(words))
-    data = with_times(model, dict(known or {}), times)
+    data = with_times(model, dict(known or {}), documents.times)
     if data:
         add_sides(model, data, kind=response_kind)
     if languages and isinstance(model, MultimodalLDA):
@@ -160,7 +165,7 @@ def fit_documents(
         data["embeddings"] = embeddings
     # y is the labels of a model that learns from labels, the response of others.
     given = "labels" in data or ("response" in data and "labels" not in taken_by(model))
-    y = _classes(model, labels) if from_classes and not given else None
+    y = _classes(model, documents.labels) if from_classes and not given else None
     if y is not None and "graph" in model.get_params(deep=False):
         _join_classes(model, X, y)
     return run(model, X, y, data)
@@ -171,10 +176,10 @@ def _classes(model: Any, labels: Sequence[str] | None) -> Any:
     n_classes = len({*names} - {None})
     if n_classes < 2:
         found = "no classes" if n_classes == 0 else "one class"
-        raise NoClassesError(
+        raise DataError(
             f"{type(model).__name__} learns from labels, and these documents have "
-            f"{found}. Give labels of two or more classes as fit(texts, labels), or "
-            "name their column with label=."
+            f"{found}. Name the column of the labels with label='...', or give labels "
+            "of two or more classes as fit(texts, labels)."
         )
     return np.array(names, dtype=object)
 
@@ -187,16 +192,6 @@ def _join_classes(model: Any, X: Any, y: Any) -> None:
         model.set_params(graph__label_edges=True)
     else:
         model.graph = NeighborGraph(label_edges=True).build(X, y, given=model.graph)
-
-
-def _named(name: str) -> tuple[Any, bool, bool]:
-    entry = find_model(name)
-    if not entry.has_topics:
-        raise DataError(
-            f"{entry.shown} has no topics to show. Use topicfold.{entry.class_name} "
-            "itself, or another model."
-        )
-    return make_model(name, {}), entry.labels == "must", entry.sized
 
 
 def _get(model: Any, name: str) -> Any:
@@ -215,22 +210,26 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 def label_texts(y: Any, n_documents: int, call: str = "by_class(") -> list[str]:
     """Return labels as strings, "" where unknown."""
-    _one_column(y, call)
+    _check_one_column(y, call)
     values = np.asarray(without_mask(y), dtype=object).ravel().tolist()
-    if len(values) != n_documents:
-        raise DataError(
-            f"there are {len(values)} labels for {n_documents} documents. Give one per "
-            "document, None where it is unknown."
-        )
+    _check_number(values, "labels", n_documents)
     known = [value for value in values if not is_unknown(value, (-1, ""))]
     warn_of_a_lost_class(values, known, "the labels")
     return ["" if is_unknown(value, (-1, "")) else _whole(value) for value in values]
 
 
-def _one_column(values: Any, call: str) -> None:
+def _check_one_column(values: Any, call: str) -> None:
     if hasattr(values, "columns"):
         raise DataError(
             f"a data frame has several columns. Give one: {call}frame['column'])."
+        )
+
+
+def _check_number(values: Sequence[Any], what: str, n_documents: int) -> None:
+    if len(values) != n_documents:
+        raise DataError(
+            f"there are {len(values)} {what} for {n_documents} documents. Give one per "
+            "document, None where it is unknown."
         )
 
 
@@ -242,13 +241,9 @@ def _whole(label: Any) -> str:
 
 def time_texts(times: Any, n_documents: int, call: str = "over_time(") -> list[str]:
     """Return times as texts, "" where unknown."""
-    _one_column(times, call)
+    _check_one_column(times, call)
     texts = ["" if value is None else str(value).strip() for value in times]
-    if len(texts) != n_documents:
-        raise DataError(
-            f"there are {len(texts)} times for {n_documents} documents. Give one per "
-            "document, None where it is unknown."
-        )
+    _check_number(texts, "times", n_documents)
     return ["" if text.lower() in ("nat", "nan") else text for text in texts]
 
 

@@ -76,6 +76,11 @@ def updated(
     addition to the old topics.
     """
     whole_number(new_topics, "new_topics", least=0)
+    if old.counts is None or not hasattr(old.model, "doc_topics_"):
+        raise DataError(
+            "the model was saved without its documents, so it cannot learn from more. "
+            "Fit it again, and save it with its documents."
+        )
     if new_topics and (refit or not learns(old.model)):
         raise DataError(
             "new_topics only works for models of words alone, and without refit. Leave "
@@ -83,7 +88,7 @@ def updated(
         )
     if new_topics:
         check_unbound(old.model)
-    if refit and not can_refit(old.model):
+    if refit and not (learns(old.model) and "init" in old.model.get_params(deep=False)):
         raise DataError(
             f"a {type(old.model).__name__} cannot be fitted again from its own topics, "
             "because it cannot start there or learned from more than words. Leave "
@@ -94,7 +99,8 @@ def updated(
         rows = check_embeddings(new.embeddings, new.n_documents)
         new = new._replace(embeddings=rows)
     new, added, known = drop_known(old, new, added)
-    repeated = same_texts(old, new)
+    have = {*(old.texts or ())} - {""}
+    repeated = sum(text in have for text in new.texts or ())
     before = old.topic_data()
     n_words = added.shape[1]
     if new.texts is not None and learns(old.model):
@@ -136,11 +142,6 @@ def learns(model: Any) -> bool:
     told = told or bool(getattr(model, "content_groups_", ()))
     kept = ("training_counts_", "sharing_", "embeddings_")
     return not told and not any(hasattr(model, name) for name in kept)
-
-
-def can_refit(model: Any) -> bool:
-    """Tell whether a model can start again from its own topics."""
-    return learns(model) and "init" in model.get_params(deep=False)
 
 
 def _known(old: ModelFolder, new: Documents) -> dict[str, Any]:
@@ -548,12 +549,6 @@ def drop_known(
     return new._replace(counts=added[rows], **kept), added[rows], known
 
 
-def same_texts(old: ModelFolder, new: Documents) -> int:
-    """Return how many new documents have the text of an old one."""
-    have = {*(old.texts or ())} - {""}
-    return sum(text in have for text in new.texts or ())
-
-
 def compare_records(before: TopicData, after: TopicData) -> tuple[Table, Table]:
     """Return what became of the topics and of the documents of `before`.
 
@@ -564,35 +559,33 @@ def compare_records(before: TopicData, after: TopicData) -> tuple[Table, Table]:
     theta, weights = np.asarray(after.doc_topics), after.document_weights()
     fresh = weights[n_old:] @ theta[n_old:]
     fresh = fresh / max(float(fresh.sum()), 1e-300)
-    more = after.n_topics - before.n_topics
-    sizes = np.concatenate([before.topic_sizes(), np.zeros(more)])
-    shares = sizes, after.topic_sizes(), fresh
+    none = np.zeros(after.n_topics - before.n_topics)
+    earlier, now = np.append(before.topic_sizes(), none), after.topic_sizes()
     same = after.topics[: before.n_topics, : before.n_terms]
-    kept = np.minimum(before.topics, same).sum(axis=1)
-    kept = np.concatenate([kept, np.zeros(more)])
+    kept = np.append(np.minimum(before.topics, same).sum(axis=1), none)
     n_new = after.n_documents - n_old
     topics = Table(
         {
             "topic": after.numbers[k],
             "name": after.name(k),
-            "before": float(shares[0][k]),
-            "now": float(shares[1][k]),
+            "before": float(earlier[k]),
+            "now": float(now[k]),
             "new": float(fresh[k]),
             "kept": float(kept[k]),
             "change": "new"
             if k >= before.n_topics
-            else _change(float(kept[k]), shares[0][k] * n_new, fresh[k] * n_new),
+            else _change(float(kept[k]), earlier[k] * n_new, fresh[k] * n_new),
         }
-        for k in np.argsort(-shares[1], kind="stable").tolist()
+        for k in np.argsort(-now, kind="stable").tolist()
     )
-    was, now = before.main_topics(), after.main_topics()[:n_old]
+    was, main = before.main_topics(), after.main_topics()[:n_old]
     moved = Table(
         {
             "document": row if after.doc_ids is None else after.doc_ids[row],
             "before": before.numbers[was[row]],
-            "now": after.numbers[now[row]],
+            "now": after.numbers[main[row]],
         }
-        for row in np.flatnonzero(was != now).tolist()
+        for row in np.flatnonzero(was != main).tolist()
     )
     return topics, moved
 

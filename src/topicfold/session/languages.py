@@ -80,6 +80,18 @@ def languages_of(model: Any) -> dict[str, list[str]]:
     }
 
 
+def check_language(saved: Any, name: str) -> None:
+    """Refuse a language that a model does not have besides its first."""
+    own = languages_of(saved.model)
+    if name not in own:
+        first = next(iter(saved.languages or ()), None)
+        hint = f" {first!r} is its first: name it with text='...'." if first else ""
+        raise DataError(
+            f"the model has no language {name!r} besides its first; it has "
+            f"{', '.join(own) or 'none'}.{hint}"
+        )
+
+
 def known_languages(
     saved: Any,
     wanted: Iterable[str],
@@ -94,11 +106,7 @@ def known_languages(
     own, cutting = languages_of(saved.model), saved.languages or {}
     found = {}
     for name in wanted:
-        if name not in own:
-            raise DataError(
-                f"the model has no language {name!r} besides its first; it has "
-                f"{', '.join(own) or 'none'}."
-            )
+        check_language(saved, name)
         given = (extra or {})[name], own[name], cutting.get(name)
         found[name] = (count or count_known)(*given, language=name)
     return found

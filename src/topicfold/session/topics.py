@@ -14,25 +14,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from topicfold import editing
 from topicfold.core.tables import Table, html_table, text_table
 from topicfold.core.typing import Array
 from topicfold.corpus.inputs import Documents, as_documents
-from topicfold.corpus.record import class_words
+from topicfold.corpus.record import Corpus
 from topicfold.corpus.vectorizing import (
     STOP_WORDS,
-    count_words,
     cutting_options,
     vectorize,
-)
-from topicfold.editing import (
-    apply_edits,
-    drop_topics,
-    edit_log,
-    edits_of,
-    merge_topics,
-    rename_topics,
-    renumber_topics,
-    split_topic,
 )
 from topicfold.exceptions import DataError
 from topicfold.graph.embedding import check_same_encoder, encode, encoder_name
@@ -40,12 +30,14 @@ from topicfold.known import columns_in, known_data, model_for, with_times
 from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import (
     ModelFolder,
+    known_of,
     load_model_folder,
     save_folder,
     text_to_save,
 )
 from topicfold.report import report_html, write_report
 from topicfold.report.against import match_models
+from topicfold.session import views
 from topicfold.session.describing import Description, describe
 from topicfold.session.fitting import (
     check_needs,
@@ -64,17 +56,6 @@ from topicfold.session.languages import (
     languages_named,
 )
 from topicfold.session.naming import names_by
-from topicfold.session.views import (
-    class_table,
-    document_table,
-    find_documents,
-    known_columns,
-    main_topic_table,
-    mixture_frame,
-    stability_table,
-    time_table,
-    word_table,
-)
 from topicfold.topic_data import NAME_RELEVANCE, TopicData
 
 _logger = logging.getLogger("topicfold")
@@ -248,9 +229,9 @@ class Topics(TransformerMixin, BaseEstimator):
         if times is not None:
             texts = time_texts(times, found.n_documents, "fit(X, time=")
             found = found._replace(times=texts)
-        counts, words, options = self._count(found)
-        first = text if isinstance(text, str) else "text"
-        spoken, cutting = count_languages(first, counts, other, found.extra, options)
+        found = self._count(found)
+        counts, first = found.counts, text if isinstance(text, str) else "text"
+        spoken, cutting = count_languages(first, counts, other, found.extra, found.text)
         estimator, supervised, reason = prepare_model(
             model_for({**known, **({"language": other} if other else {})})
             if self.model == "lda"
@@ -264,10 +245,7 @@ class Topics(TransformerMixin, BaseEstimator):
         about = self.about, self.encoder
         with started_from(*about, estimator, counts, vectors):
             fit_documents(
-                *(estimator, counts),
-                words=words,
-                labels=found.labels,
-                times=found.times,
+                *(estimator, found),
                 known=data,
                 languages=spoken,
                 embeddings=vectors,
@@ -275,21 +253,8 @@ class Topics(TransformerMixin, BaseEstimator):
             )
         if vectors is not None and embeddings is None:
             estimator.encoder_ = encoder_name(self.encoder)
-        return self._keep(
-            ModelFolder(
-                model=estimator,
-                vocabulary=words,
-                labels=found.labels,
-                doc_ids=found.ids,
-                texts=found.texts,
-                times=found.times,
-                text=options,
-                counts=counts,
-                corpus=found.name,
-                chosen=reason,
-                languages=cutting,
-            )
-        )
+        known = known_of(found) | {"chosen": reason, "languages": cutting}
+        return self._keep(ModelFolder(model=estimator, **known))
 
     def transform(
         self,
@@ -372,11 +337,6 @@ class Topics(TransformerMixin, BaseEstimator):
         (1, 0)
         """
         old, new = self._saved(), as_documents(X, columns=columns)
-        if old.counts is None:
-            raise DataError(
-                "the model was saved without its documents, so it cannot learn from "
-                "more. Fit it again with all documents."
-            )
         if y is not None:
             new = new._replace(labels=label_texts(y, new.n_documents, "update(X, "))
         new = new._replace(embeddings=self._vectors(new, embeddings))
@@ -410,11 +370,11 @@ class Topics(TransformerMixin, BaseEstimator):
         Relevant words are frequent in the topic (``probability``) and have a large
         ``share of its uses``: how many of a word's occurrences belong to this topic.
         """
-        return word_table(self._record(), topic, n)
+        return views.word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:
         """Return the documents with the largest share of a topic, with their shares."""
-        return document_table(self._with_documents(), topic, n)
+        return views.document_table(self._with_documents(), topic, n)
 
     def main_topics(self, least: float = 0.0) -> Table:
         """Return the main topic of every document: its number, name and share.
@@ -432,7 +392,7 @@ class Topics(TransformerMixin, BaseEstimator):
         >>> [row["topic"] is None for row in topics.main_topics(least=1.0)]
         [True, True, True, True]
         """
-        return main_topic_table(self._with_documents(), least)
+        return views.main_topic_table(self._with_documents(), least)
 
     def search(
         self,
@@ -465,7 +425,8 @@ class Topics(TransformerMixin, BaseEstimator):
         """
         self._with_documents()
         vectors = self.encoder, embeddings
-        return find_documents(self.fitted_, query, n, mix, self._cutting(), *vectors)
+        found = self.fitted_, query, n, mix, self._cutting()
+        return views.find_documents(*found, *vectors)
 
     def over_time(self, times: Any = None) -> Table:
         """Return the share of every topic in every period.
@@ -479,7 +440,7 @@ class Topics(TransformerMixin, BaseEstimator):
         if times is not None:
             texts = time_texts(times, n_documents)
             self._keep(dataclasses.replace(self._saved(), times=texts))
-        return time_table(self.data_, self._saved().times)
+        return views.time_table(self.data_, self._saved().times)
 
     def by_class(self, labels: Any = None) -> Table:
         """Return the mean mixture of the documents of every class.
@@ -493,7 +454,7 @@ class Topics(TransformerMixin, BaseEstimator):
         if labels is not None:
             found = label_texts(labels, n_documents)
             self._keep(dataclasses.replace(self._saved(), labels=found))
-        return class_table(self.data_)
+        return views.class_table(self.data_)
 
     def effects(self, formula: str, data: Any = None, **options: Any) -> Any:
         """Estimate effects of covariates on the shares of topics, with intervals.
@@ -517,7 +478,7 @@ class Topics(TransformerMixin, BaseEstimator):
         from topicfold.effects import estimate_effect
 
         if data is None:
-            data = known_columns(self._with_documents())
+            data = views.known_columns(self._with_documents())
         return estimate_effect(self, formula, data, **options)
 
     def plot(self, kind: str = "words", path: Any = None, **options: Any) -> Any:
@@ -595,7 +556,7 @@ class Topics(TransformerMixin, BaseEstimator):
         n_restarts : int, default=5
             Fits.
         """
-        return stability_table(self._saved(), self._record(), n_restarts)
+        return views.stability_table(self._saved(), self._record(), n_restarts)
 
     def explore(self, height: int = 700, **options: Any) -> Any:
         """Show the report in the output cell of a notebook; offline.
@@ -672,19 +633,21 @@ class Topics(TransformerMixin, BaseEstimator):
                     f'rename({number!r}, "space"); "" is the words of the topic.'
                 )
             names = {number: name}
-        return self._edited(rename_topics(self._saved().model, names))
+        return self._edited(editing.rename_topics(self._saved().model, names))
 
     def merge(self, topics: Sequence[int], name: str = "") -> Self:
         """Make one topic of several; it has the smallest of their numbers."""
         if isinstance(topics, int | np.integer | str):
             raise DataError("topics to merge are given as a list, such as [1, 4].")
-        return self._edited(merge_topics(self._saved().model, topics, name=name))
+        return self._edited(
+            editing.merge_topics(self._saved().model, topics, name=name)
+        )
 
     def drop(self, topics: Sequence[int] | int) -> Self:
         """Remove topics; the others keep their numbers."""
         one = isinstance(topics, int | np.integer | str)
         chosen: Any = [topics] if one else topics
-        return self._edited(drop_topics(self._saved().model, chosen))
+        return self._edited(editing.drop_topics(self._saved().model, chosen))
 
     def split(self, topic: int, n_topics: int = 2) -> Self:
         """Split a topic; parts after the first get the next free numbers."""
@@ -695,7 +658,7 @@ class Topics(TransformerMixin, BaseEstimator):
                 "and save it with its documents."
             )
         return self._edited(
-            split_topic(self._saved().model, topic, counts, n_topics=n_topics)
+            editing.split_topic(self._saved().model, topic, counts, n_topics=n_topics)
         )
 
     def renumber(self) -> Self:
@@ -705,7 +668,7 @@ class Topics(TransformerMixin, BaseEstimator):
         `map` renumber them, so that files, pages and this object agree.
         """
         model = self._saved().model
-        changed = renumber_topics(model)
+        changed = editing.renumber_topics(model)
         return self if changed is model else self._edited(changed)
 
     def edit_log(self) -> dict[str, Any]:
@@ -713,7 +676,7 @@ class Topics(TransformerMixin, BaseEstimator):
 
         It is saved with the model. ``topicfold info --log`` writes the same.
         """
-        return edit_log(self._saved().model)
+        return editing.edit_log(self._saved().model)
 
     def apply_edits(self, log: Mapping[str, Any]) -> Self:
         """Make edits again that were made to the topics of the same model.
@@ -724,8 +687,8 @@ class Topics(TransformerMixin, BaseEstimator):
             The result of `edit_log`, or the file of edits that the report saved.
         """
         saved = self._saved()
-        edits = edits_of(log, saved.model)
-        return self._edited(apply_edits(saved.model, edits, X=saved.counts))
+        edits = editing.edits_of(log, saved.model)
+        return self._edited(editing.apply_edits(saved.model, edits, X=saved.counts))
 
     # Keeping
 
@@ -784,7 +747,7 @@ class Topics(TransformerMixin, BaseEstimator):
         The first columns are what is known: id, text, time, label and the number of the
         main topic, the largest of the mixture.
         """
-        return mixture_frame(self._with_documents())
+        return views.mixture_frame(self._with_documents())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the columns of `transform`."""
@@ -857,19 +820,18 @@ class Topics(TransformerMixin, BaseEstimator):
             return encode(self.encoder, found.texts)
         return None
 
-    def _count(self, found: Documents) -> tuple[Any, list[str], dict[str, Any] | None]:
-        """Return counts, words and the options that made them."""
+    def _count(self, found: Documents) -> Documents:
+        """Return documents with counts, words and the options that made them."""
         if found.counts is not None:
-            made = None if found.text is None else dict(found.text)
-            return found.counts, found.vocabulary or [], made
+            return found
         options = {name: getattr(self, name) for name in _COUNTING}
         options |= found.text or {}
         seeds = getattr(self.model, "seeds", None) or {}
         if seeds:
             options["keep"] = [word for own in seeds.values() for word in own]
-        keep = [*options.get("keep", ()), *class_words(found.labels)]
-        counted = count_words(found.texts or [], **options | {"keep": keep})
-        return counted.counts, counted.vocabulary, options | counted.found
+        made = Corpus.from_texts(found.texts or [], labels=found.labels, **options)
+        counted = {"counts": made.counts, "vocabulary": made.vocabulary}
+        return found._replace(**counted, text=made.text)
 
     def _cutting(self) -> dict[str, Any]:
         """Return how new texts are cut: as those of the fit."""

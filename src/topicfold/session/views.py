@@ -215,12 +215,12 @@ def stability_table(saved: ModelFolder, data: TopicData, n_restarts: int) -> Tab
     one to one with those of the model by the probability that they share.
     """
     whole_number(n_restarts, "n_restarts")
-    runs = [
-        _fitted_again(saved, seed).components_ for seed in _seeds(saved, n_restarts)
-    ]
+    rows = embeddings_of(saved.model)
+    known = {} if rows is None else {"embeddings": rows}
     shared = np.zeros((n_restarts, data.n_topics))
-    for row, topics in zip(shared, runs, strict=True):
-        match = match_topics(data.topics, topics)
+    for row, seed in zip(shared, _seeds(saved, n_restarts), strict=True):
+        again = clone(saved.model).set_params(random_state=seed)
+        match = match_topics(data.topics, again.fit(saved.counts, **known).components_)
         row[match.first] = match.overlap
     sizes = data.topic_sizes()
     return Table(
@@ -258,9 +258,3 @@ def _seeds(saved: ModelFolder, n_restarts: int) -> list[int]:
     own = parameters["random_state"]
     first = own + 1 if isinstance(own, int) else 1
     return list(range(first, first + n_restarts))
-
-
-def _fitted_again(saved: ModelFolder, seed: int) -> Any:
-    model = clone(saved.model).set_params(random_state=seed)
-    rows = embeddings_of(saved.model)
-    return model.fit(saved.counts, **({} if rows is None else {"embeddings": rows}))

@@ -10,10 +10,9 @@ pass that follows asks for just these.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,7 @@ from scipy import sparse
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.typing import Array
-from topicfold.engine.blocks.executor import prepare_blocks
-from topicfold.engine.blocks.packed import BlockwiseEngine, PackedBlocks, Shared
+from topicfold.engine.blocks.executor import Shared, prepare_blocks
 from topicfold.engine.blocks.store import (
     BlockStore,
     StoredBlock,
@@ -33,15 +31,126 @@ from topicfold.engine.blocks.store import (
 from topicfold.engine.cpu import CpuEngine
 from topicfold.engine.protocol import (
     DocumentPass,
+    Engine,
     OwnShare,
     PassOptions,
     RowFunction,
+    RowTask,
     Statistics,
     rows_of,
 )
 
 # The parameters and the counts of a fit.
 REMEMBERED = 2
+
+
+class PackedBlocks:
+    """Packed documents of an engine that works block by block.
+
+    Arithmetic with vectors over topics (``+=``, ``np.add``) is done block by block:
+    learning algorithms need not know where documents are. At most two operands may be
+    documents.
+    """
+
+    def __init__(self, engine: Any, blocks: list[Any]) -> None:
+        self.engine = engine
+        self.blocks = blocks
+        self.dtype = engine.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents, and topics with padding."""
+        return self.engine.n_documents, self.engine.width
+
+    def __len__(self) -> int:
+        return int(self.engine.n_documents)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        out = options.pop("out", (None,))[0]
+        others = [v for v in inputs if not isinstance(v, PackedBlocks)]
+        too_many = len(inputs) - len(others) > 2 or any(np.ndim(v) > 1 for v in others)
+        if method != "__call__" or options or too_many:
+            return NotImplemented
+        documents = tuple(v for v in inputs if isinstance(v, PackedBlocks))
+        used = slice(0, self.engine.n_topics)
+        values = tuple(v[used] if np.ndim(v) else v for v in others)
+        places = tuple(isinstance(v, PackedBlocks) for v in inputs)
+        shared = (ufunc.__name__, values, places)
+        return self.engine.map_rows(_apply_ufunc, documents, shared, out)
+
+    def __add__(self, other: Any) -> Self:
+        return np.add(self, other)  # type: ignore[call-overload, no-any-return]
+
+    def __mul__(self, other: Any) -> Self:
+        return np.multiply(self, other)  # type: ignore[call-overload, no-any-return]
+
+    def __iadd__(self, other: Any) -> Self:
+        return np.add(self, other, out=self)  # type: ignore[call-overload, no-any-return]
+
+
+def _apply_ufunc(
+    rows: slice,
+    lengths: Any,
+    arrays: list[Array],
+    data: Any,
+    name: str,
+    values: tuple[Any, ...],
+    places: tuple[bool, ...],
+) -> Array:
+    documents, others = iter(arrays), iter(values)
+    operands = [next(documents if place else others) for place in places]
+    result: Array = getattr(np, name)(*operands)
+    return result.astype(arrays[0].dtype, copy=False)
+
+
+def _of_topics(name: str) -> Any:
+    """Return the attribute `name` that the engine of the topics has."""
+    return property(lambda engine: getattr(engine._topics, name))
+
+
+class BlockwiseEngine(Engine):
+    """Base of engines that visit documents block by block.
+
+    What is done with topics alone another engine does, which has no documents:
+    `_topics`, set by sub-classes.
+    """
+
+    in_one_place = False
+    _topics: Engine
+    # What the blocks' words have counted in the last document pass, in the same visit.
+    _words: Any = None
+
+    def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
+        """Add up what method `name` of the blocks' engines returns for their rows."""
+        raise NotImplementedError
+
+    word_order = _of_topics("word_order")
+    pack_topics = _of_topics("pack_topics")
+    unpack_topics = _of_topics("unpack_topics")
+    pack_prior = _of_topics("pack_prior")
+    normalize_topics = _of_topics("normalize_topics")
+    expected_log_topics = _of_topics("expected_log_topics")
+
+    def word_pass(self, parameters: Any, weights: Any, out: Any) -> Any:
+        """Return the N_wk that the last document pass counted."""
+        if self._words is None:
+            raise RuntimeError("a document pass comes before the word pass")
+        out[...] = self._words
+        return out
+
+    def document_bound(self, parameters: Any, prior: Array) -> float:
+        """Dirichlet terms of the bound for documents."""
+        return float(self._sum_blocks("document_bound", parameters, (prior,)))
+
+    def _column_sums(
+        self, array: Any, kind: str, prior: Array | float
+    ) -> NDArray[np.float64]:
+        """See the protocol: of all documents, or of topics."""
+        if isinstance(array, PackedBlocks):
+            return np.asarray(self._sum_blocks("_column_sums", array, (kind, prior)))
+        return self._topics._column_sums(array, kind, prior)
 
 
 class OneBlock(CpuEngine):
@@ -139,7 +248,7 @@ class BlockedEngine(BlockwiseEngine):
         self.n_topics = n_topics
         self.dtype = np.dtype(dtype)
         self.document_lengths = corpus.sum(axis=1)
-        self._offsets = corpus.offsets
+        self._ranges = corpus.row_ranges
         order = corpus.word_order
         nothing = sparse.csr_matrix((0, self.n_terms), dtype=self.dtype)
         self._topics = CpuEngine(
@@ -149,61 +258,43 @@ class BlockedEngine(BlockwiseEngine):
         shared = (n_topics, self.dtype, order)
         self._blocks = prepare_blocks(corpus, at_once or threads, make_block, shared)
         self._store = BlockStore(corpus.storage, overwrite=True)
-        self._words: Array | None = None
 
     @property
     def n_blocks(self) -> int:
         """Blocks."""
-        return len(self._offsets) - 1
+        return len(self._ranges)
 
-    def map_rows(
-        self,
-        function: RowFunction,
-        inputs: Documents,
-        shared: Shared = (),
-        out: Any = None,
-        data: Any = None,
-    ) -> DocumentBlocks:
+    def _map_rows(self, task: RowTask, inputs: Documents, out: Any) -> DocumentBlocks:
         """See the protocol: a block at a time, into new files."""
         new = self._store.new_blocks(self.n_blocks)
-        visited = self._row_args(inputs, data)
+        visited = self._row_args(task, inputs)
         args = [(file.path, *own) for file, own in zip(new, visited, strict=True)]
-        kept = self._blocks.collect(_map_block, args, (function, shared))
+        kept = self._blocks.collect(_map_block, args, (task.function, task.shared))
         for ((rows, *_),), found in zip(visited, kept, strict=True):
             if found is not None:
-                data.keep(rows, found)
+                task.data.keep(rows, found)
         result = DocumentBlocks(self, new) if out is None else out
         result.blocks = new
         return result
 
-    def gather_rows(
-        self,
-        function: RowFunction,
-        inputs: Documents,
-        shared: Shared = (),
-        data: Any = None,
-    ) -> Statistics:
+    def _gather_rows(self, task: RowTask, inputs: Documents) -> Statistics:
         """See the protocol: sums of blocks in their fixed order."""
-        args = self._row_args(inputs, data)
-        return self._blocks.reduce(_call_on_rows, args, (function, shared))
+        shared = task.function, task.shared
+        return self._blocks.reduce(_call_on_rows, self._row_args(task, inputs), shared)
 
-    def _row_args(self, inputs: Documents, data: Any) -> list[tuple[Any, ...]]:
+    def _row_args(self, task: RowTask, inputs: Documents) -> list[tuple[Any, ...]]:
         """Rows, lengths, files and data of every block, as one argument."""
-        edges = self._offsets.tolist()
-        rows = [slice(a, b) for a, b in itertools.pairwise(edges)]
-        visited = zip(rows, self._paths(inputs), strict=True)
+        visited = zip(self._ranges, self._paths(inputs), strict=True)
         return [
-            ((own, self.document_lengths[own], paths, rows_of(data, own)),)
+            ((own, self.document_lengths[own], paths, rows_of(task.data, own)),)
             for own, paths in visited
         ]
 
     def pack_documents(self, theta: Array) -> Any:
         """Write (D, K) rows; a broadcast vector is never made a matrix here."""
         new = self._store.new_blocks(self.n_blocks)
-        args = []
-        for b, file in enumerate(new):
-            rows = theta[self._offsets[b] : self._offsets[b + 1]]
-            args.append((file.path, _compact(rows)))
+        places = zip(new, self._ranges, strict=True)
+        args = [(file.path, _compact(theta[rows])) for file, rows in places]
         self._blocks.collect(_pack_block, args)
         return DocumentBlocks(self, new)
 
@@ -226,8 +317,8 @@ class BlockedEngine(BlockwiseEngine):
     def _rows(self, packed: DocumentBlocks, normalize: bool) -> Array:
         path = self._store.new_rows((self.n_documents, self.n_topics), self.dtype)
         args = [
-            (file.path, path, int(first))
-            for file, first in zip(packed.blocks, self._offsets[:-1], strict=True)
+            (file.path, path, rows.start)
+            for file, rows in zip(packed.blocks, self._ranges, strict=True)
         ]
         self._blocks.collect(_write_block_rows, args, (normalize,))
         return self._store.open_rows(path)
@@ -252,22 +343,14 @@ class BlockedEngine(BlockwiseEngine):
             for b in range(self.n_blocks)
         ]
         self._words = None
-        words, loglik, n_updates = self._blocks.reduce(
+        self._words, loglik, n_updates = self._blocks.reduce(
             _evaluate_block, args, (weights, asked._replace(documents=None))
         )
-        self._words = words
         if updated is not None:
             parameters.blocks = updated
         result: Any = DocumentBlocks(self, counts) if out is None else out
         result.blocks = counts
         return DocumentPass(result, float(loglik), np.array([n_updates]))
-
-    def word_pass(self, parameters: Any, weights: Array, out: Array) -> Array:
-        """Return the N_wk that the last document pass counted."""
-        if self._words is None:
-            raise RuntimeError("a document pass comes before the word pass")
-        np.copyto(out, self._words)
-        return out
 
     def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
         args = self._paths((documents,))

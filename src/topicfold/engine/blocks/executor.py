@@ -9,9 +9,11 @@ changes a bit.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from topicfold.core.threads import run_in_order
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -26,7 +28,7 @@ BlockArgs = Sequence[tuple[Any, ...]] | None
 Shared = tuple[Any, ...]
 
 
-class Prepared(Protocol):
+class Prepared(ABC):
     """Blocks in the form that a function takes, one per item."""
 
     def reduce(
@@ -35,11 +37,21 @@ class Prepared(Protocol):
         """Return the sum of ``function(block, *block_args[b], *shared)``, tuples of
         arrays and numbers.
         """
+        total: Statistics = self._visit(function, block_args, shared, add=True)
+        return total
 
     def collect(
         self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
     ) -> list[Any]:
         """Return the results of all blocks in their order."""
+        results: list[Any] = self._visit(function, block_args, shared, add=False)
+        return results
+
+    @abstractmethod
+    def _visit(
+        self, function: Visit, block_args: BlockArgs, shared: Shared, *, add: bool
+    ) -> Any:
+        """Return the sum or the list of what the function returns."""
 
 
 def prepare_blocks(
@@ -55,7 +67,7 @@ def prepare_blocks(
     return LocalBlocks(corpus, threads, make, shared)
 
 
-class LocalBlocks:
+class LocalBlocks(Prepared):
     """Blocks of this process, visited by `threads` at a time and made when needed.
 
     Made blocks that have `n_bytes` are kept in memory while all of them need no more
@@ -76,26 +88,16 @@ class LocalBlocks:
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
 
-    def reduce(
-        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
-    ) -> Statistics:
-        """See the protocol."""
-        return sum_in_order(self._visit(function, block_args, shared))
-
-    def collect(
-        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
-    ) -> list[Any]:
-        """See the protocol."""
-        return list(self._visit(function, block_args, shared))
-
     def _visit(
-        self, function: Visit, block_args: BlockArgs, shared: Shared
-    ) -> Iterator[Any]:
+        self, function: Visit, block_args: BlockArgs, shared: Shared, *, add: bool
+    ) -> Any:
         def visit(number: int) -> Any:
             own = () if block_args is None else block_args[number]
             return function(self._block(number), *own, *shared)
 
-        return run_in_order(visit, self.corpus.n_blocks, self.threads)
+        n_blocks = self.corpus.n_blocks
+        found = run_in_order(visit, n_blocks, self.threads)
+        return sum_in_order(found, n_blocks) if add else list(found)
 
     def _block(self, number: int) -> Any:
         kept = self._kept.get(number)
@@ -111,32 +113,20 @@ class LocalBlocks:
         return block
 
 
-def sum_in_order(parts: Iterable[Statistics]) -> Statistics:
-    """Add statistics: groups of `FAN_IN` from the left, then groups of groups."""
-    levels: list[list[Any]] = []  # [sum, how many]
+def sum_in_order(parts: Iterator[Statistics], n_parts: int) -> Statistics:
+    """Add statistics: groups of `FAN_IN` from the left, then groups of groups.
 
-    def push(part: Statistics, level: int) -> None:
-        if level == len(levels):
-            levels.append([None, 0])
-        entry = levels[level]
-        entry[0] = part if entry[1] == 0 else add_statistics(entry[0], part)
-        entry[1] += 1
-        if entry[1] == FAN_IN:
-            full, entry[0], entry[1] = entry[0], None, 0
-            push(full, level + 1)
+    One sum of each level is held at a time.
+    """
 
-    for part in parts:
-        push(part, 0)
-    level = 0
-    while True:
-        later = any(entry[1] for entry in levels[level + 1 :])
-        total, count = levels[level]
-        if not later and count == 1:
-            return tuple(total)
-        if count:
-            levels[level] = [None, 0]
-            push(total, level + 1)
-        level += 1
+    def groups(parts: Iterator[Statistics]) -> Iterator[Statistics]:
+        for first in parts:
+            others = itertools.islice(parts, FAN_IN - 1)
+            yield functools.reduce(add_statistics, others, first)
+
+    while n_parts > 1:
+        parts, n_parts = groups(parts), -(-n_parts // FAN_IN)
+    return next(parts)
 
 
 def map_rows(
@@ -156,10 +146,7 @@ def map_rows(
     """
     store = BlockStore(corpus.storage)
     path = store.new_rows((len(corpus), n_columns), corpus.dtype)
-    args = [
-        (path, int(first), rows_of(data, slice(first, stop)))
-        for first, stop in itertools.pairwise(corpus.offsets)
-    ]
+    args = [(path, rows.start, rows_of(data, rows)) for rows in corpus.row_ranges]
     prepare_blocks(corpus, threads).collect(_write_mapped, args, (function, shared))
     return store.open_rows(path)
 

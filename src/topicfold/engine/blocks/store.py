@@ -34,58 +34,30 @@ SPARE = ".spare"
 _parsing = threading.Lock()
 
 
-class SpareFiles:
-    """Files that are no longer held, kept to be overwritten."""
-
-    def __init__(self) -> None:
-        self.limit = 0
-        self._paths: list[str] = []
-        self._linked: set[str] = set()
-
-    def keep_out(self, path: str) -> None:
-        """Never write over a file: it has a second name."""
-        self._linked.add(path)
-
-    def give(self, path: str) -> None:
-        """Lay a file, if there is one, where `save_block` looks for it."""
-        with contextlib.suppress(IndexError, OSError):
-            # Lists give up their items from the end: block for block, the worker that
-            # wrote a file gets it back.
-            Path(self._paths.pop()).replace(path + SPARE)
-
-    def retire(self, path: str) -> None:
-        """Take a file that nobody holds, or remove it."""
-        _remove(path + SPARE)
-        if path in self._linked or len(self._paths) >= self.limit:
-            self._linked.discard(path)
-            _remove(path)
-        elif Path(path).exists():  # else an interrupted pass never wrote it
-            self._paths.append(path)
-
-
 class StoredBlock:
     """One file; it is retired when this object is no longer held."""
 
-    def __init__(self, path: str, spares: SpareFiles) -> None:
+    def __init__(self, path: str, store: BlockStore) -> None:
         self.path = path
-        self._spares = spares
-        weakref.finalize(self, spares.retire, path)
+        self._linked = store.linked
+        weakref.finalize(self, store.retire, path)
 
     def link_to(self, path: Path) -> None:
         """Give the file a second name, under which it stays as it is."""
-        self._spares.keep_out(self.path)
+        self._linked.add(self.path)
         link_or_copy(self.path, str(path))
 
     def link_from(self, path: Path) -> None:
         """Be a second name of a file that stays as it is."""
-        self._spares.keep_out(self.path)
+        self._linked.add(self.path)
         link_or_copy(str(path), self.path)
 
 
 class BlockStore:
     """A folder of scratch files in `storage` or the system's own, removed with this.
 
-    With `overwrite`, files that nobody holds are written over: not if they are mapped.
+    With `overwrite`, files that nobody holds are written over: not if they are mapped,
+    nor those in `linked`, which have a second name.
     """
 
     def __init__(self, storage: Path | None, *, overwrite: bool = False) -> None:
@@ -94,7 +66,9 @@ class BlockStore:
         self.kept = storage is not None
         self.folder = Path(tempfile.mkdtemp(prefix="topicfold-", dir=storage))
         self._overwrite = overwrite
-        self._spares = SpareFiles()
+        self.linked: set[str] = set()
+        self._spares: list[str] = []
+        self._most_spares = 0
         self._numbers = itertools.count()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
@@ -107,10 +81,22 @@ class BlockStore:
         ]
         if self._overwrite:
             # A pass writes each block's counts, and its parameters.
-            self._spares.limit = 2 * n_blocks
+            self._most_spares = 2 * n_blocks
             for path in paths:
-                self._spares.give(path)
-        return [StoredBlock(path, self._spares) for path in paths]
+                with contextlib.suppress(IndexError, OSError):
+                    # From the end: block for block, the worker that wrote a file gets
+                    # it back.
+                    Path(self._spares.pop()).replace(path + SPARE)
+        return [StoredBlock(path, self) for path in paths]
+
+    def retire(self, path: str) -> None:
+        """Keep a file that nobody holds to be written over, or remove it."""
+        _remove(path + SPARE)
+        if path in self.linked or len(self._spares) >= self._most_spares:
+            self.linked.discard(path)
+            _remove(path)
+        elif Path(path).exists():  # else an interrupted pass never wrote it
+            self._spares.append(path)
 
     def new_rows(self, shape: tuple[int, int], dtype: np.dtype) -> str:
         """Make a ``.npy`` file for rows; it is kept if a storage folder was given."""

@@ -23,17 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topicfold.core.counts import row_sums
 from topicfold.core.typing import DeviceArray
-from topicfold.engine.blocks.packed import BlockwiseEngine, PackedBlocks, Shared
+from topicfold.engine.blocks.engine import BlockwiseEngine, PackedBlocks
 from topicfold.engine.cuda.source import row_shape
 from topicfold.engine.cuda.transfer import Record, visit_blocks
 from topicfold.engine.protocol import (
     DocumentPass,
     PassOptions,
-    RowFunction,
+    RowTask,
     Statistics,
     add_statistics,
-    rows_of,
 )
 from topicfold.exceptions import DeviceError
 
@@ -274,14 +274,11 @@ class StreamedEngine(BlockwiseEngine):
         self.n_topics: int = self._topics.n_topics
         self.dtype: np.dtype = self._topics.dtype
         self.width: int = self._topics.pack_prior(0.0).shape[0]
-        self.document_lengths: NDArray[np.float64] = np.asarray(
-            X.sum(axis=1, dtype=np.float64), np.float64
-        ).ravel()
+        self.document_lengths = row_sums(X)
         self._blocks = Blocks(X, port, plan, self.width)
         whole = (self.n_terms, self.width)
         self._block_words = port.empty(whole, self.dtype)
-        self._words = port.empty(whole, np.float64)
-        self._counted = False
+        self._word_sums = port.empty(whole, np.float64)
 
     @property
     def n_blocks(self) -> int:
@@ -335,50 +332,31 @@ class StreamedEngine(BlockwiseEngine):
         self._blocks.visit(work, (packed,))
         return theta
 
-    def map_rows(
-        self,
-        function: RowFunction,
-        inputs: Inputs,
-        shared: Shared = (),
-        out: Any = None,
-        data: Any = None,
-    ) -> PackedBlocks:
+    def _map_rows(self, task: RowTask, inputs: Inputs, out: Any) -> PackedBlocks:
         """See the protocol: a block at a time."""
         result: PackedBlocks = self._new_documents() if out is None else out
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
-            rows = rows[: len(inputs)]
-            new = self._call_on_rows(number, rows, data, function, shared)
+            new = self._on_block(task, number, rows[: len(inputs)])
             outputs[0][:, : self.n_topics] = new
             outputs[0][:, self.n_topics :] = 0
 
         self._blocks.visit(work, inputs, (result,))
         return result
 
-    def gather_rows(
-        self,
-        function: RowFunction,
-        inputs: Inputs,
-        shared: Shared = (),
-        data: Any = None,
-    ) -> Statistics:
+    def _gather_rows(self, task: RowTask, inputs: Inputs) -> Statistics:
         """See the protocol: sums of blocks in their order."""
         parts: list[Statistics] = []
 
         def work(number: int, engine: Any, rows: Any, outputs: Any) -> None:
-            rows = rows[: len(inputs)]
-            parts.append(self._call_on_rows(number, rows, data, function, shared))
+            parts.append(self._on_block(task, number, rows[: len(inputs)]))
 
         self._blocks.visit(work, inputs)
         return functools.reduce(add_statistics, parts)
 
-    def _call_on_rows(
-        self, number: int, arrays: Any, data: Any, function: RowFunction, shared: Shared
-    ) -> Any:
-        rows = self._blocks.rows(number)
+    def _on_block(self, task: RowTask, number: int, arrays: Any) -> Any:
         plain = [array[:, : self.n_topics] for array in arrays]
-        own = rows_of(data, rows)
-        return function(rows, self.document_lengths[rows], plain, own, *shared)
+        return task(self, self._blocks.rows(number), plain)
 
     # ---- passes
 
@@ -391,30 +369,21 @@ class StreamedEngine(BlockwiseEngine):
         counts: Any = self._new_documents() if out is None else out
         logliks: list[float] = []
         n_updates: list[int] = []
-        self._counted = False
-        self._words[...] = 0.0
+        self._words = None
+        self._word_sums[...] = 0.0
 
         def work(number: int, engine: Any, inputs: Any, outputs: Any) -> None:
             done = engine._document_pass(inputs[0], weights, asked, outputs[1])
             engine.word_pass(inputs[0], weights, self._block_words)
-            self._words += self._block_words
+            self._word_sums += self._block_words
             logliks.append(done.loglik)
             if asked.max_updates:
                 n_updates.append(int(done.n_updates.sum(dtype=np.int64)))
 
         updated = parameters if asked.max_updates else None
         self._blocks.visit(work, (parameters, None), (updated, counts), with_lists=True)
-        self._counted = True
+        self._words = self._word_sums
         return DocumentPass(counts, float(sum(logliks)), np.array([sum(n_updates)]))
-
-    def word_pass(
-        self, parameters: Any, weights: DeviceArray, out: DeviceArray
-    ) -> DeviceArray:
-        """Return the N_wk that the last document pass counted."""
-        if not self._counted:
-            raise RuntimeError("a document pass comes before the word pass")
-        out[...] = self._words
-        return out
 
     def _sum_blocks(self, name: str, documents: Any, prior: tuple[Any, ...]) -> Any:
         method, parts = getattr(self._topics, name), []

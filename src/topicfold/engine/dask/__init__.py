@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from scipy import sparse
 
 from topicfold.corpus.block_corpus import BlockCorpus, Rows, in_pairs
 from topicfold.corpus.blocks import BlockMatrix
-from topicfold.engine.blocks.executor import BlockArgs, Shared, Visit
+from topicfold.engine.blocks.executor import BlockArgs, Prepared, Shared, Visit
 from topicfold.engine.blocks.store import BlockStore, StoredBlock, save_block
 from topicfold.engine.dask.local import local_client, require_dask
 from topicfold.engine.dask.tasks import (
@@ -42,7 +42,6 @@ from topicfold.engine.dask.tasks import (
     sum_on_workers,
     sum_rows,
 )
-from topicfold.engine.protocol import Statistics
 from topicfold.exceptions import DataError, DeviceError
 
 __all__ = ["distribute", "local_client"]
@@ -182,9 +181,8 @@ class DaskBlocks(BlockCorpus):
     def join(self, more: Any, weight: float = 1.0) -> DaskBlocks:
         """See `BlockCorpus`: rows go to the workers by way of the storage, once."""
         args, files = [], []
-        bounds = zip(self.offsets[:-1], self.offsets[1:], strict=True)
-        for block, (first, end) in zip(self.blocks, bounds, strict=True):
-            rows = more[first:end]
+        for block, own in zip(self.blocks, self.row_ranges, strict=True):
+            rows = more[own]
             arrays = rows.data, rows.indices, rows.indptr
             sent, held = self.broadcast(arrays)
             args.append((join_arrays, block, (weight, rows.shape), sent))
@@ -196,8 +194,7 @@ class DaskBlocks(BlockCorpus):
     @in_touch()
     def by_slice(self, slices: Rows, n_slices: int) -> tuple[DaskBlocks, Rows]:
         """See `BlockCorpus`: the workers find the pairs and make the columns."""
-        bounds = zip(self.offsets[:-1], self.offsets[1:], strict=True)
-        own = [(slices[first:end], n_slices) for first, end in bounds]
+        own = [(slices[rows], n_slices) for rows in self.row_ranges]
         blocks = list(zip(self.blocks, own, strict=True))
         args: list[Any] = [(found_pairs, *block, ()) for block in blocks]
         found = gather(self.client, submit_all(self.client, call, args))
@@ -209,11 +206,14 @@ class DaskBlocks(BlockCorpus):
 
     def _made_by(self, calls: list[Any], files: list[StoredBlock]) -> DaskBlocks:
         """Return the corpus of what calls make of the blocks."""
-        made = copy.copy(self)
-        vars(made).pop("_rows_known", None)
+        made = self._like_this(submit_all(self.client, call, calls))
         # Held, for a lost block is made again from them.
         made._joined_files = [*self._joined_files, *files]
-        blocks = submit_all(self.client, call, calls)
+        return made
+
+    def _like_this(self, blocks: list[Any]) -> DaskBlocks:
+        made = copy.copy(self)
+        vars(made).pop("_rows_known", None)
         made._hold(blocks, describe_all(self.client, blocks))
         return made
 
@@ -223,16 +223,13 @@ class DaskBlocks(BlockCorpus):
 
     @in_touch()
     def _batch(self, chosen: list[tuple[int, Rows]]) -> DaskBlocks:
-        blocks = self._selected(chosen)
-        batch = copy.copy(self)
-        vars(batch).pop("_rows_known", None)
-        batch._hold(blocks, describe_all(self.client, blocks))
+        batch = self._like_this(self._selected(chosen))
         # Batches keep the order of words of their corpus.
         batch.document_frequencies = self.document_frequencies
         return batch
 
 
-class DaskPrepared:
+class DaskPrepared(Prepared):
     """Prepared blocks on the workers."""
 
     def __init__(
@@ -243,26 +240,9 @@ class DaskPrepared:
         # Held, for a lost block is made again from them.
         self._files = files
 
-    def reduce(
-        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
-    ) -> Statistics:
-        """See `Prepared`: the same order of sums."""
-        return self._visit(sum_on_workers, function, block_args, shared)
-
-    def collect(
-        self, function: Visit, block_args: BlockArgs = None, shared: Shared = ()
-    ) -> list[Any]:
-        """See `Prepared`."""
-        results: list[Any] = self._visit(gather, function, block_args, shared)
-        return results
-
     @in_touch()
     def _visit(
-        self,
-        fetch: Callable[..., Any],
-        function: Visit,
-        block_args: BlockArgs,
-        shared: Shared,
+        self, function: Visit, block_args: BlockArgs, shared: Shared, *, add: bool
     ) -> Any:
         from distributed.scheduler import KilledWorker
 
@@ -272,8 +252,9 @@ class DaskPrepared:
             for b, block in enumerate(self.blocks)
         ]
         try:
-            client = self.corpus.client
-            result = fetch(client, submit_all(client, call, args), self.corpus.direct)
+            client, direct = self.corpus.client, self.corpus.direct
+            visits = submit_all(client, call, args)
+            result = (sum_on_workers if add else gather)(client, visits, direct)
         except (KilledWorker, MemoryError) as error:
             raise DeviceError(self._too_large()) from error
         del files  # they had to be there until now

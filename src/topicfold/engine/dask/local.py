@@ -13,8 +13,8 @@ import copy
 import os
 from typing import Any
 
+from topicfold.core.lazy import optional
 from topicfold.core.threads import n_threads
-from topicfold.exceptions import MissingDependencyError
 
 QUIET = {
     "distributed.worker.profile.enabled": False,
@@ -102,11 +102,5 @@ def keep_workers(cluster: Any) -> None:
 
 def require_dask() -> tuple[Any, Any]:
     """Return the modules dask and distributed, or say how to install them."""
-    try:
-        import dask
-        import distributed
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Dask collections need Dask: pip install 'topicfold[dask]'."
-        ) from error
-    return dask, distributed
+    need, install = "Dask collections need Dask", "'topicfold[dask]'"
+    return optional("dask", need, install), optional("distributed", need, install)
