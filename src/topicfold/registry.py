@@ -188,7 +188,7 @@ _BUILT_IN = (
         sized=False,
     ),
     _own(
-        "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "hLDA",
+        "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "TopicTree", "hlda",
         sized=False,
     ),
     _own("bursty", "bursty:BurstyLDA", "LDA that allows for repeated words", "DCMLDA"),

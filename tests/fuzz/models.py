@@ -35,7 +35,7 @@ MODELS = (
     *("orthogonal", "two-phase", "word-network", "authors", "multimodal", "response"),
     *("classes", "links", "features", "labels", "several-labels", "seeds", "two-sides"),
     *("few-labels", "embedded", "correlated", "structural", "dynamic"),
-    *("time-stamped", "hdp", "tree", "pachinko", "bursty"),
+    *("time-stamped", "hdp", "tree", "tree-of-topics", "pachinko", "bursty"),
     *("gibbs-features", "gibbs-labels", "laplacian", "discriminative", "variational"),
     *("batches", "steps", "fstm-c", "near", "prevalence"),
 )
@@ -156,7 +156,9 @@ def _fitted(name: str, X: Any, y: Any) -> Any:
         case "hdp":
             return topicfold.HierarchicalDirichletLDA(6, **FEW).fit(X)
         case "tree":
-            return topicfold.TopicTree(6, **FEW).fit(X)
+            return topicfold.TopicTree(6, algorithm="crp", **FEW).fit(X)
+        case "tree-of-topics":  # has a leaf for every ten documents
+            return topicfold.TopicTree(6, **FEW).fit(sparse.vstack([X] * 4))
         case "pachinko":
             return topicfold.PachinkoLDA(4, n_supertopics=2, **FEW).fit(X)
         case "bursty":

@@ -161,7 +161,7 @@ def planted_tree(seed, n_documents=400, n_terms=300, length=60):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_planted_tree_is_found(seed):
     X, paths = planted_tree(seed)
-    model = TopicTree(random_state=seed).fit(X)
+    model = TopicTree(algorithm="crp", random_state=seed).fit(X)
     assert np.bincount(model.levels_).tolist() == [1, 3, 6]
     for theta in (model.doc_topics_, model.transform(X)):
         for lev in (1, 2):
@@ -179,7 +179,7 @@ def test_a_planted_tree_is_found(seed):
 
 def test_a_damaged_tree_is_not_loaded(tmp_path):
     X, _ = planted_tree(0, n_documents=60)
-    model = TopicTree(random_state=0, max_iter=8).fit(X)
+    model = TopicTree(algorithm="crp", random_state=0, max_iter=8).fit(X)
     for name, wrong in (("parents_", 0), ("levels_", 1)):
         broken = topicfold.TopicTree().set_params(**model.get_params())
         vars(broken).update(vars(model))

@@ -237,7 +237,15 @@ def test_models_that_find_their_number_or_use_more_than_words(tmp_path):
     assert "by 20 sweeps of a Gibbs sampler" in said
     tree = TopicTree(9, max_iter=20, random_state=0)
     said = Topics(model=tree).fit(TEXTS).describe().text
-    assert "They form a tree of 3 levels" in said
+    assert "They form a tree of 3 levels: each was divided into topics" in said
+    assert "Topics were learned by CVB0, one node of the tree after another," in said
+    assert "Asuncion" in said
+    assert "Blei" not in said
+    chain = TopicTree(9, algorithm="crp", max_iter=20, random_state=0)
+    said = Topics(model=chain).fit(TEXTS).describe().text
+    assert "(LDA with topics in a tree; Blei et al., 2010)" in said
+    assert "They form a tree of 3 levels, whose branches the model found" in said
+    assert "Topics were learned by 20 sweeps of a Gibbs sampler" in said
     said = Topics(2, model="plsa-c").fit(TEXTS, ["land", "sea"] * 30).describe().text
     assert "We fitted PLSA^c (PLSA, then topics that distinguish classes;" in said
     assert "We set the number of topics by hand." in said

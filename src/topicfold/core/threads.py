@@ -151,7 +151,7 @@ def run_in_order(
         # If there are too few threads, this one does what no other has begun.
         return task(number) if short and future.cancel() else future.result()
 
-    with ThreadPoolExecutor(threads) as pool:
+    with _own_pool(threads) as pool:
         try:
             for number in range(n_tasks):
                 # One more than there are threads: none waits for the sum.
@@ -165,8 +165,24 @@ def run_in_order(
             while waiting:
                 yield first()
         finally:
-            for _, future in waiting:
-                future.cancel()
+            wait([future for _, future in waiting if not future.cancel()])
+
+
+@contextmanager
+def _own_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Lend a pool to one caller: a task that needs a pool itself has another one.
+
+    Pools are kept, as starting threads takes longer than a pass over small blocks.
+    """
+    kept = _idle_pools.setdefault(threads, [])
+    try:
+        pool = kept.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="topicfold")
+    try:
+        yield pool
+    finally:
+        kept.append(pool)
 
 
 def _run(future: Future, work: Callable[[], Any]) -> None:
@@ -189,9 +205,13 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="topicfold")
 
 
-# A forked child has none of its parent's threads: it makes a pool of its own.
+_idle_pools: dict[int, list[ThreadPoolExecutor]] = {}
+
+
+# A forked child has none of its parent's threads: it makes pools of its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_idle_pools.clear)
 
 
 _blas = SimpleNamespace(lock=threading.Lock(), users=0, limit=None)

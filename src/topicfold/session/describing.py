@@ -142,9 +142,13 @@ def references(model: type) -> list[Reference]:
 def _cited(model: Any) -> Iterator[Reference]:
     """Yield the publications of a model that belong to how it was fitted."""
     own = references(type(model))
-    cvb0 = getattr(model, "algorithm", None) == "cvb0"
+    algorithm = getattr(model, "algorithm", None)
     online = getattr(model, "batch_size", None) is not None
-    fitted_by = {"asuncion2009on": cvb0, "hoffman2010online": online}
+    fitted_by = {
+        "asuncion2009on": algorithm in ("cvb0", "recursive"),
+        "hoffman2010online": online,
+        "blei2010the": algorithm == "crp",
+    }
     for reference in own:
         if fitted_by.get(reference.key, True):
             strict = getattr(model, "strict", False)  # the model of the paper itself
@@ -200,10 +204,10 @@ def _size_sentence(saved: ModelFolder) -> str:
     model = saved.model
     most = getattr(model, "n_components", None)
     if hasattr(model, "depth"):
-        return (
-            f"They form a tree of {model.depth} levels, whose branches the model found "
-            f"(at most {most} topics)."
-        )
+        levels = f"They form a tree of {model.levels_.max() + 1} levels"
+        if model.algorithm == "recursive":
+            return f"{levels}: each was divided into topics within it."
+        return f"{levels}, whose branches the model found (at most {most} topics)."
     if hasattr(model, "n_topics_history_"):
         return f"The model found the number of topics (at most {most})."
     if hasattr(model, "n_components") and most is None:
@@ -316,6 +320,7 @@ def _left_out(
 _ALGORITHMS = {
     "cvb0": "collapsed variational Bayes of order zero (CVB0),",
     "variational": "variational Bayes",
+    "recursive": "CVB0, one node of the tree after another,",
 }
 
 
@@ -334,8 +339,8 @@ def _learning_sentences(saved: ModelFolder, data: TopicData) -> Iterator[str]:
     if priors:
         yield f"The Dirichlet priors were: {'; '.join(priors)}."
     parts = ["Topics were learned"]
-    if isinstance(settings.get("algorithm"), str):
-        parts[0] += f" by {_ALGORITHMS.get(settings['algorithm'], 'another algorithm')}"
+    if settings.get("algorithm") in _ALGORITHMS:
+        parts[0] += f" by {_ALGORITHMS[settings['algorithm']]}"
     passes = getattr(model, "n_iter_", None)
     if passes and hasattr(model, "n_samples_"):
         parts.append(f"by {passes:,} sweeps of a Gibbs sampler")
