@@ -39,8 +39,8 @@ RESULTS = Path(__file__).parent / "results" / "open_numbers.md"
 SIZES = (20, 50, 100, 200)
 CHOSEN = ("ap_blei", "oh15", "bbc_news_octis")  # where HDP's defaults were looked at
 CONFIRMED = ("wap",)
-# Of the tree, the chain's defaults were looked at on the first, what a node keeps of its
-# children's words on the second to the fourth.
+# The chain's defaults were looked at on the first; what a node keeps of its children's
+# words, on the second to the fourth.
 TREES = (
     *("ap_blei", "bbc_news_octis", "oh15", "wap"),
     *("k1b", "reuters21578_dengcai", "oh10", "la2s"),
@@ -424,8 +424,8 @@ def page(done):
         "Defaults of HDP were chosen on ap_blei, oh15, bbc_news_octis and on other "
         "draws than those shown, those of the chain of trees on ap_blei and draw 0, "
         "what a node of other trees keeps of its children's words on bbc_news_octis, "
-        "oh15 and wap, the way of learning BurstyLDA's strength on ap_blei and nips0_12; the other corpora were "
-        "not used. The sections were run separately; the first row of each includes "
+        "oh15 and wap, the way of learning BurstyLDA's strength on ap_blei and "
+        "nips0_12; the other corpora were not used. The sections were run separately; the first row of each includes "
         "the time of compilation. tomotopy and topica were given the CPU seconds of "
         "the model above them; topica's HDP had not ended on ap_blei and oh15 after "
         "eight times as long. NMI of trees is that of the "

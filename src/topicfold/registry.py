@@ -188,8 +188,8 @@ _BUILT_IN = (
         sized=False,
     ),
     _own(
-        "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "TopicTree", "hlda",
-        sized=False,
+        "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "TopicTree",
+        "hlda", sized=False,
     ),
     _own("bursty", "bursty:BurstyLDA", "LDA that allows for repeated words", "DCMLDA"),
     _own(
