@@ -128,14 +128,15 @@ class CpuEngine(Engine):
         self._over_rows(rows, len(packed))
         return theta
 
-    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
+    def add_prior(self, counts: Array, prior: Array, out: Array | None) -> Array:
         """See the protocol."""
+        found = np.empty_like(counts) if out is None else out
 
         def rows(start: int, stop: int) -> None:
-            np.add(counts[start:stop], prior, out=out[start:stop])
+            np.add(counts[start:stop], prior, out=found[start:stop])
 
-        self._over_rows(rows, len(out))
-        return out
+        self._over_rows(rows, len(found))
+        return found
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""

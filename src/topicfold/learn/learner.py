@@ -146,7 +146,7 @@ class Learner:
     _every_word: Array | None = None
     _spare_documents: Any = None
     _evaluated: tuple[Any, DocumentPass] | None = None
-    _pass: DocumentPass | None = None
+    _pass: Any = None  # the last `DocumentPass`
     _safe = False
 
     def __init__(
@@ -256,7 +256,7 @@ class Learner:
 
     def advance(self) -> None:
         """New topics and documents from the counts of the last pass."""
-        engine, done = self.engine, self._counted()
+        engine, done = self.engine, self._pass
         self._iteration += 1
         words = engine.word_pass(self.documents, self.weights, self._spare_topics)
         if self.learn_priors and self._iteration % PRIOR_EVERY == 0:
@@ -376,12 +376,7 @@ class Learner:
     @property
     def log_likelihood(self) -> float:
         """Of the words, in the last pass; without priors, steps and evidence."""
-        return float(self._counted().loglik)
-
-    def _counted(self) -> DocumentPass:
-        if self._pass is None:
-            raise RuntimeError("call start() before iterate()")
-        return self._pass
+        return float(self._pass.loglik)
 
     def _pass_options(self) -> dict[str, Any]:
         updates = {"max_updates": self.doc_updates, "tol": self.doc_tol}
@@ -463,10 +458,7 @@ class Learner:
         """Return ``(rows + α) e``; without counts, there is no evidence yet."""
         if self.known is not None:
             return self.known.weights(rows, counts, out)
-        prior = self.engine.pack_prior(self.alpha)
-        if out is None:
-            return rows + prior
-        return self.engine.add_prior(rows, prior, out)
+        return self.engine.add_prior(rows, self.engine.pack_prior(self.alpha), out)
 
     def _stepped(self, counts: Any) -> tuple[Any, bool]:
         """Return what the θ-step makes of counts, and whether it is on the simplex."""
@@ -569,7 +561,7 @@ class Learner:
         value += context.topics_value
         value += self._priors_value()
         if self.known is not None:
-            value += self.known.value(self._counted().counts)
+            value += self.known.value(self._pass.counts)
         context.objective = float(value)
         return context.objective
 
@@ -642,7 +634,7 @@ class Learner:
         return max(largest, self._residual_of_words(of_words))
 
     def _residual_of_documents(self, pull: Array | float) -> float:
-        engine, counts = self.engine, self._counted().counts
+        engine, counts = self.engine, self._pass.counts
         if isinstance(pull, float):
             (most,) = engine.gather_rows(_residual_rows, (self.documents, counts))
             return float(most)
@@ -848,7 +840,7 @@ class LeftOut(Learner):
         """New documents, and topics as long as they are learned."""
         if self._iteration < self.last:
             return super().iterate()
-        done = self._counted()
+        done = self._pass
         self._iteration += 1
         self._move_documents(done.counts)
         self._value = self.evaluate()
@@ -984,7 +976,7 @@ class Variational(Learner):
             prior = engine.pack_prior(self.alpha)
             documents = engine.document_bound(self.documents, prior)
         else:
-            rows = self._weighted, self.documents, self._counted().counts
+            rows = self._weighted, self.documents, self._pass.counts
             documents = self.known.bound(*rows, self.alpha)
         return documents + engine.topic_bound(self.counts, self.eta)
 
