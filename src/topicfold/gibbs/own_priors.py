@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,12 +94,8 @@ class SidedGibbs(CollapsedGibbs):
         self.own = OwnPriors.of(self.sides)
         super().__init__(X, alpha, eta, **options)
 
-    def _first_topics(self) -> Any:
-        rows = np.zeros((0, len(self.alpha)))
-        if self._phi is not None:
-            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
-        given = self.tokens.words, rows, self.own, self.seed, self.topic_of
-        return lambda a, b: start_own(a, b, self.tokens.doc_ptr, *given)
+    def _draw_first(self, *some: Any) -> None:
+        start_own(*some, self.own, self.seed, self.topic_of)
 
     def iterate(self) -> float:
         """One sweep; in the burn-in, sides learn from the counts of documents."""
@@ -123,10 +118,9 @@ class SidedGibbs(CollapsedGibbs):
     def finish(self) -> None:
         """Let sides learn what needs the end alone."""
         counts = self._summed()[1] / max(self.n_samples, 1)
-        now = self.sides.at(self.n_sweeps, self.alpha, self.eta)
-        context = replace(now.context, last=True)
-        self.sides = replace(now, context=context)
-        for side, data in now.pairs():
+        self.sides = self.sides.at(self.n_sweeps, self.alpha, self.eta, last=True)
+        context = self.sides.context
+        for side, data in self.sides.pairs():
             if side.learns_last:
                 sums = functools.partial(side.gather, counts, data, context)
                 learn_from(side, sums, context)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from topicfold.core.counts import SMALLEST_PRIOR
+from topicfold.core.counts import SMALLEST_PRIOR, pair_counts
 from topicfold.core.jit import kernel, part
 from topicfold.core.threads import balanced_ranges, n_ranges, run_ranges
 from topicfold.engine.special import prefetch_row
@@ -76,8 +76,8 @@ class Pairs(NamedTuple):
     def counts(self, pair: int) -> NDArray[np.int64]:
         """Return how often each word is on either side of a pair (V, 2)."""
         own = slice(*self.tokens.pair_ptr[pair : pair + 2])
-        codes = 2 * self.tokens.words[own] + self.tokens.sides[own]
-        return np.bincount(codes, minlength=2 * self.n_terms).reshape(-1, 2)
+        tokens = self.tokens
+        return pair_counts(tokens.words[own], tokens.sides[own], (self.n_terms, 2))
 
 
 def halves(

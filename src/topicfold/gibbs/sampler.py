@@ -116,9 +116,12 @@ class CollapsedGibbs:
 
     def start(self) -> float:
         """Draw the first topics: of `phi`, or given those of the blocks before."""
-        task = self._first_topics()
+        rows = np.zeros((0, len(self.alpha)))
+        if self._phi is not None:
+            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
+        tokens = self.tokens.doc_ptr, self.tokens.words, rows
         for block in self.blocks:
-            self._over_documents(block, task)
+            self._over_documents(block, lambda a, b: self._draw_first(a, b, *tokens))
             self._recount(block, counted=False)
             if self._phi is None:
                 self._sample(block)
@@ -127,15 +130,9 @@ class CollapsedGibbs:
         self._phi = None
         return self.log_joint()
 
-    def _first_topics(self) -> Callable[[int, int], Any]:
-        """Return what gives the tokens of a range of documents their first topics."""
-        doc_ptr, words = self.tokens.doc_ptr, self.tokens.words
-        if self._phi is None:
-            drawn = len(self.alpha), self.seed, self.topic_of
-            return lambda a, b: kernels.random_topics(a, b, doc_ptr, *drawn)
-        rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
-        shared = words, rows, self.alpha, self.seed, self.topic_of
-        return lambda a, b: kernels.draw_topics(a, b, doc_ptr, *shared)
+    def _draw_first(self, *some: Any) -> None:
+        """Give the tokens of a range of documents their first topics."""
+        kernels.draw_topics(*some, self.alpha, self.seed, self.topic_of)
 
     def iterate(self) -> float:
         """One sweep over all tokens; learn the priors or keep a sample when due."""

@@ -288,26 +288,22 @@ def change_list(ptr, length, list_topics, list_counts, r, k, change):
 
 
 @kernel
-def random_topics(first, last, doc_ptr, n_topics, seed, out_topics):
-    """Give the tokens of documents [first, last) topics at random."""
-    for d in range(first, last):
-        key = stream_key(seed, 0, d)
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            out_topics[i] = int(uniform(key, i - doc_ptr[d]) * n_topics)
-
-
-@kernel
 def draw_topics(first, last, doc_ptr, words, phi, alpha, seed, out_topics):
     """Give the tokens of documents [first, last) topics by ``(N_dk + α_k) φ_kw``.
 
-    Row ``words[i]`` of `phi` is of token i. A first sweep counts the tokens before,
-    others all tokens of the document but the one that is drawn.
+    Row ``words[i]`` of `phi` is of token i; without rows, topics are random. A first
+    sweep counts the tokens before, others all tokens of the document but the one that
+    is drawn.
     """
     n_topics = len(alpha)
     counts = np.zeros(n_topics)
     for d in range(first, last):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         key = stream_key(seed, 0, d)
+        if len(phi) == 0:
+            for i in range(begin, end):
+                out_topics[i] = int(uniform(key, i - begin) * n_topics)
+            continue
         for sweep in range(START_SWEEPS):
             for i in range(begin, end):
                 if sweep > 0:

@@ -272,19 +272,15 @@ class Learner:
         """Whether any topics may be merged and split."""
         return self.known is None or bool(self.known.free_topics().any())
 
-    def with_sample(
-        self, sample: sparse.csr_matrix | None, *, learn_alpha: bool
-    ) -> Self:
-        """Merge and split topics by a sample, unless it is None; returns self.
+    def take_sample(self, sample: sparse.csr_matrix, *, learn_alpha: bool) -> None:
+        """Merge and split topics by a sample.
 
         Where `learn_alpha`, α is that of the sample's topics.
         """
-        if sample is not None:
-            least, plain = float(self.alpha.sum()), self.known is None
-            self.sample = Sample(sample, least, asks_independence=plain)
-            self.samples_alpha = learn_alpha
-            self.learn_priors = False  # not from expected counts, too
-        return self
+        least, plain = float(self.alpha.sum()), self.known is None
+        self.sample = Sample(sample, least, asks_independence=plain)
+        self.samples_alpha = learn_alpha
+        self.learn_priors = False  # not from expected counts, too
 
     def _rearrange(self, sample: Sample) -> None:
         """Merge and split topics, and learn α, by a sample of tokens."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import token_words
+from topicfold.core.counts import pair_counts, token_words
 from topicfold.core.threads import (
     balanced_ranges,
     even_ranges,
@@ -208,25 +208,18 @@ class Sample:
         run_ranges(gather, even_ranges(len(rows), threads), threads)
         drawn = np.zeros(len(self.words), dtype=np.int32)
         ranges = balanced_ranges(self.doc_ptr, n_ranges(threads))
+        lengths = np.diff(self.doc_ptr)
+        documents = np.repeat(np.arange(len(lengths)), lengths)
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
             tokens = self.doc_ptr, self.words, rows
             run_ranges(draw_tokens, ranges, threads, *tokens, *plan)
-            counts = self._counts_of_documents(drawn, len(alpha))
+            counts = pair_counts(documents, drawn, (len(lengths), len(alpha)))
             codes = (counts * len(alpha) + np.arange(len(alpha))).ravel()
-            alpha = alpha_from_codes(codes, np.diff(self.doc_ptr), alpha, ALPHA_STEPS)
+            alpha = alpha_from_codes(codes, lengths, alpha, ALPHA_STEPS)
             alpha = np.maximum(alpha, LEAST_ALPHA)
             alpha = alpha * max(1.0, self.least / alpha.sum())
         return alpha, drawn, counts
-
-    def _counts_of_documents(
-        self, drawn: NDArray[np.int32], n_topics: int
-    ) -> NDArray[np.int64]:
-        """Return N_dk (D, K) of the sample."""
-        lengths = np.diff(self.doc_ptr)
-        codes = np.repeat(np.arange(len(lengths)) * n_topics, lengths) + drawn
-        counts = np.bincount(codes, minlength=len(lengths) * n_topics)
-        return counts.reshape(-1, n_topics)
 
     def _independence(
         self, topics: Array, alpha: Vector, counts: NDArray[np.int64], threads: int
