@@ -52,7 +52,6 @@ class Design:
     formula: str
     matrix: Floats  # (D, p), of full rank, with an intercept
     names: tuple[str, ...]  # of its columns
-    terms: dict[str, NDArray[np.int64]]  # columns of each term but the intercept
     covariates: tuple[Covariate, ...]
     rows: NDArray[np.int64]  # of the table that are used: without missing values
     clusters: NDArray[np.int64] | None  # of each row used
@@ -104,10 +103,11 @@ class Design:
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
+        variables, places = self._spec.term_variables, self._spec.term_slices
         found = [
-            columns
-            for term, columns in self.terms.items()
-            if name in _variables_of(self._spec, term)
+            np.arange(place.start, place.stop)
+            for term, place in places.items()
+            if name in map(str, variables[term])
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
@@ -157,16 +157,10 @@ def make_design(
             frame[name] = frame[name].cat.remove_unused_categories()
     matrix = _model_matrix(terms, frame)
     spec = matrix.model_spec
-    columns = {
-        str(term): np.arange(place.start, place.stop)
-        for term, place in spec.term_slices.items()
-        if str(term) != "1"
-    }
     design = Design(
         formula=f"~ {terms}",
         matrix=np.asarray(matrix, dtype=np.float64),
         names=tuple(map(str, matrix.columns)),
-        terms=columns,
         covariates=tuple(
             _covariate(name, frame[name], spec, name in dates) for name in used
         ),
@@ -617,13 +611,6 @@ def load_formulaic() -> Any:
     module = optional("formulaic", "effects need formulaic", _INSTALL)
     optional("formulaic.errors", "effects need formulaic", _INSTALL)
     return module
-
-
-def _variables_of(spec: Any, term: str) -> set[str]:
-    for known, names in spec.term_variables.items():
-        if str(known) == term:
-            return {str(name) for name in names}
-    return set()
 
 
 def _plain(text: str) -> str:

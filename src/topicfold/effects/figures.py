@@ -200,13 +200,9 @@ def _curve(axes: Any, part: Any, kind: str, color: str) -> None:
         axes.fill_between(values, low, high, color=color, alpha=0.2, linewidth=0)
     axes.plot(values, [row["share"] for row in part], color=color)
     if kind == "date":
-        axes.xaxis.set_major_locator(_locator())
+        from matplotlib.dates import AutoDateLocator
 
-
-def _locator() -> Any:
-    from matplotlib.dates import AutoDateLocator
-
-    return AutoDateLocator(maxticks=4)
+        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=4))
 
 
 def _point(
