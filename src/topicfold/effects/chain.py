@@ -31,14 +31,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
-from topicfold.core.counts import token_words
-from topicfold.core.threads import (
-    RANGES_PER_THREAD,
-    balanced_ranges,
-    n_threads,
-    one_blas_thread,
-    run_ranges,
-)
+from topicfold.core.counts import normalize_rows, pair_counts, token_words
+from topicfold.core.threads import n_threads, one_blas_thread, run_balanced
 from topicfold.gibbs.pairs import draw_tokens
 from topicfold.phi.slices import add_rows
 
@@ -119,9 +113,6 @@ class TopicChain:
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
         self._threads = n_threads(n_jobs)
-        self._ranges = balanced_ranges(
-            self.doc_ptr, self._threads * RANGES_PER_THREAD
-        )  # the same bits for any ranges
 
     def draws(
         self,
@@ -165,27 +156,17 @@ class TopicChain:
     def _assign(self) -> None:
         sweeps = self._sweeps, self._sweeps + 1
         tokens = self.doc_ptr, self.words, self.topics, self.alpha
-        run_ranges(
-            draw_tokens,
-            self._ranges,
-            self._threads,
-            *(*tokens, self._seed, sweeps, self.assigned),
-        )
-        self.counts = self._counted(self._documents, len(self.doc_ptr) - 1)
+        plan = self._seed, sweeps, self.assigned
+        run_balanced(draw_tokens, self.doc_ptr, self._threads, *tokens, *plan)
+        self.counts = pair_counts(self._documents, self.assigned, self.counts.shape)
         self._sweeps += 1
 
     def _draw_topics(self) -> None:
-        counts = self._counted(self.words, len(self.topics))
+        counts = pair_counts(self.words, self.assigned, self.topics.shape)
         self.prior, eta = self.prior.learned(counts)
         self.topics = np.ascontiguousarray(
             dirichlet_rows((counts + eta).T, self._rng).T
         )
-
-    def _counted(self, places: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-        """Return how many tokens of each column, or document, have each topic."""
-        size = len(self.alpha)
-        pairs = places * size + self.assigned
-        return np.bincount(pairs, minlength=n_rows * size).reshape(n_rows, size)
 
 
 class GroupedChain(TopicChain):
@@ -203,7 +184,8 @@ class GroupedChain(TopicChain):
         self.pairs = pairs
 
     def _draw_topics(self) -> None:
-        counts, pairs = self._counted(self.words, len(self.topics)), self.pairs
+        pairs = self.pairs
+        counts = pair_counts(self.words, self.assigned, self.topics.shape)
         by_word = pairs.sums(pairs.words, counts)
         self.prior, eta = self.prior.learned(by_word)
         common = dirichlet_rows((by_word + eta).T, self._rng).T
@@ -314,9 +296,5 @@ def same_words(topics: Floats, frequencies: Floats) -> NDArray[np.bool_]:
 
 def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
     """Return a draw from each row's Dirichlet distribution."""
-    return on_simplex(np.maximum(rng.standard_gamma(parameters), 1e-300))
-
-
-def on_simplex(rows: Floats) -> Floats:
-    """Return positive rows divided by their sums."""
-    return rows / rows.sum(axis=1, keepdims=True)
+    drawn = np.maximum(rng.standard_gamma(parameters), 1e-300)
+    return np.asarray(normalize_rows(drawn))

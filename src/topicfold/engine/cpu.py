@@ -20,7 +20,13 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows, row_sums, rows_of
-from topicfold.core.threads import balanced_ranges, even_ranges, n_ranges, run_ranges
+from topicfold.core.threads import (
+    balanced_ranges,
+    even_ranges,
+    n_ranges,
+    run_balanced,
+    run_ranges,
+)
 from topicfold.core.typing import Array
 from topicfold.engine import kernels
 from topicfold.engine.protocol import DocumentPass, Engine, PassOptions
@@ -348,7 +354,7 @@ def document_layout(
         # SciPy may have made arrays of its own.
         counts[lo:hi], indices[lo:hi] = rows.data, rows.indices
 
-    run_ranges(sort, balanced_ranges(X.indptr, n_ranges(threads)), threads)
+    run_balanced(sort, X.indptr, threads)
     return DocumentLayout(X.indptr.astype(np.int64), indices, counts, word_order)
 
 

@@ -24,7 +24,7 @@ from scipy.special import gammaln, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR, pair_counts
 from topicfold.core.jit import kernel, part
-from topicfold.core.threads import balanced_ranges, n_ranges, run_ranges
+from topicfold.core.threads import run_balanced
 from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import stream_key, uniform
 
@@ -130,13 +130,8 @@ def _weighed(
     two, totals = np.zeros(n_pairs), np.zeros((COUNTED, n_pairs, 2))
     most = np.bincount(grouped.words).max(initial=0)
     table = gammaln(np.arange(most + 1) + eta) - gammaln(eta)
-    run_ranges(
-        weigh_pairs,
-        balanced_ranges(grouped.pair_ptr, n_ranges(threads)),
-        threads,
-        *(tuple(grouped), tokens.n_terms, alpha, float(eta), plan, table),
-        *(two, totals),
-    )
+    known = tuple(grouped), tokens.n_terms, alpha, float(eta), plan, table
+    run_balanced(weigh_pairs, grouped.pair_ptr, threads, *known, two, totals)
     size = eta * tokens.n_terms
     for left, right in totals.transpose(0, 2, 1):
         two -= gammaln(left + size) + gammaln(right + size) - gammaln(size)

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.preprocessing import normalize
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, row_sums
 from topicfold.core.threads import blocks_of, n_threads
 from topicfold.core.typing import Array
 from topicfold.engine import make_engine
@@ -153,7 +153,7 @@ def smoothed_documents(
     shares[:, 0] = own
     mixing = neighbor_matrix(lists, shares, X.shape[0])
     mixing.sort_indices()
-    totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    totals = row_sums(X)
     scale = sparse.diags_array(1.0 / np.where(totals > 0, totals, 1.0))
     mixed = sparse.csr_array(mixing @ scale @ sparse.csr_array(X, dtype=np.float64))
     mixed.eliminate_zeros()

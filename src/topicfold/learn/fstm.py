@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import row_sums
 from topicfold.core.jit import kernel
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -98,7 +99,7 @@ def _inferred(
 ) -> tuple[Any, float]:
     """Return the mixtures under these topics, sparse, and ``ℒ``."""
     theta, info = frank_wolfe(X, word_major, **options._asdict(), return_info=True)
-    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    lengths = row_sums(X)
     return theta, float(lengths @ info.objective)
 
 

@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import pair_counts, token_words
+from topicfold.core.counts import pair_counts, row_sums, token_words
 from topicfold.core.threads import (
-    balanced_ranges,
     even_ranges,
-    n_ranges,
     one_blas_thread,
+    run_balanced,
     run_ranges,
 )
 from topicfold.core.typing import Array
@@ -207,13 +206,12 @@ class Sample:
 
         run_ranges(gather, even_ranges(len(rows), threads), threads)
         drawn = np.zeros(len(self.words), dtype=np.int32)
-        ranges = balanced_ranges(self.doc_ptr, n_ranges(threads))
         lengths = np.diff(self.doc_ptr)
         documents = np.repeat(np.arange(len(lengths)), lengths)
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
             tokens = self.doc_ptr, self.words, rows
-            run_ranges(draw_tokens, ranges, threads, *tokens, *plan)
+            run_balanced(draw_tokens, self.doc_ptr, threads, *tokens, *plan)
             counts = pair_counts(documents, drawn, (len(lengths), len(alpha)))
             codes = (counts * len(alpha) + np.arange(len(alpha))).ravel()
             alpha = alpha_from_codes(codes, lengths, alpha, ALPHA_STEPS)
@@ -335,7 +333,7 @@ def sample_of(X: Any, n_topics: int) -> sparse.csr_matrix | None:
     sample = sparse.csr_matrix(X[chosen])
     if (sample.data != np.floor(sample.data)).any():
         return None
-    lengths = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
+    lengths = row_sums(sample)
     kept = np.minimum(1.0, SAMPLE_TOKENS / np.maximum(lengths, 1.0))
     kept = np.repeat(kept, np.diff(sample.indptr))
     drawn = rng.binomial(sample.data.astype(np.int64), kept)
