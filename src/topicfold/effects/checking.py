@@ -13,6 +13,7 @@ from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
+from topicfold.core.typing import Doubles
 from topicfold.effects.chain import Progress
 from topicfold.effects.design import Design, make_design
 from topicfold.effects.draws import Plan, known_documents, share_draws
@@ -27,8 +28,6 @@ from topicfold.effects.estimate import (
 from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
-
-Floats = NDArray[np.float64]
 
 
 def split_sample(
@@ -217,10 +216,10 @@ random_state, n_jobs
 def _shuffled(
     design: Design,
     others: NDArray[np.int64],
-    shares: Floats,
+    shares: Doubles,
     n_permutations: int,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
+) -> tuple[Doubles, Doubles]:
     """Return F of each outcome, and of each shuffle and outcome."""
     own = np.ones(len(shares)) if design.weights is None else design.weights
     root = np.sqrt(own)[:, None]
@@ -231,7 +230,7 @@ def _shuffled(
         values = shares * root
         rest = values - reduced @ (reduced.T @ values)
 
-        def f(left: Floats) -> Floats:
+        def f(left: Doubles) -> Doubles:
             # The reduced model explains nothing of what is left but by shuffling.
             left = left - reduced @ (reduced.T @ left)
             explained = ((full.T @ left) ** 2).sum(axis=0)

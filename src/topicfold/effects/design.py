@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from topicfold.core.lazy import optional
 from topicfold.core.tables import listed, load_pandas
 from topicfold.core.times import parse_times, unreadable
+from topicfold.core.typing import Doubles
 from topicfold.corpus.inputs import as_frame
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 from topicfold.known import numbers_in
 
-Floats = NDArray[np.float64]
 SPLINE_COLUMNS = 5  # of s(x)
 # Functions of formulas whose argument is a number or a date.
 _OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
@@ -50,12 +50,12 @@ class Design:
     """Rows of a regression, and how rows for other values are made."""
 
     formula: str
-    matrix: Floats  # (D, p), of full rank, with an intercept
+    matrix: Doubles  # (D, p), of full rank, with an intercept
     names: tuple[str, ...]  # of its columns
     covariates: tuple[Covariate, ...]
     rows: NDArray[np.int64]  # of the table that are used: without missing values
     clusters: NDArray[np.int64] | None  # of each row used
-    weights: Floats | None  # of each row used
+    weights: Doubles | None  # of each row used
     notes: tuple[str, ...]  # what was done with the table, to be said with the results
     _spec: Any = field(repr=False)
     _frame: Any = field(repr=False)
@@ -73,7 +73,7 @@ class Design:
 
     def mean_row(
         self, name: str, value: Any, at: Mapping[str, Any] | None = None
-    ) -> Floats:
+    ) -> Doubles:
         """Return the mean row of the design if all documents had this value.
 
         And those of other covariates in `at`.
@@ -84,7 +84,7 @@ class Design:
         matrix = np.asarray(rows, dtype=np.float64)
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
-    def values(self, name: str, at: Mapping[str, Any] | None = None) -> Floats:
+    def values(self, name: str, at: Mapping[str, Any] | None = None) -> Doubles:
         """Return the numbers of a covariate in the rows used, or those with `at`."""
         frame = self._frame
         for own, value in (at or {}).items():
@@ -361,7 +361,7 @@ def _of_texts(name: str, column: Any, terms: str) -> tuple[Any, bool]:
     return np.array([text if text.strip() else None for text in texts], object), False
 
 
-def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
+def _numbers_of(name: str, column: Any) -> tuple[Doubles, bool]:
     """Return a column of texts as numbers, and whether they are the days of dates."""
     texts = ["" if value is None or value != value else str(value) for value in column]
     values = parse_times(texts)
@@ -375,7 +375,7 @@ def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
     return values, False
 
 
-def _days(values: NDArray[Any]) -> Floats:
+def _days(values: NDArray[Any]) -> Doubles:
     """Return dates as days since 1970."""
     days = values.astype("datetime64[s]").astype(np.float64) / 86400.0
     return np.where(np.isnat(values), np.nan, days)
@@ -418,7 +418,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def _weights(values: NDArray[Any]) -> Floats:
+def _weights(values: NDArray[Any]) -> Doubles:
     try:
         weights = values.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -542,7 +542,7 @@ def _check(design: Design) -> None:
     _check_single(design, scaled)
 
 
-def _check_single(design: Design, scaled: Floats) -> None:
+def _check_single(design: Design, scaled: Doubles) -> None:
     """Refuse documents that alone decide a coefficient: it would have no error."""
     left, _, _ = np.linalg.svd(scaled, full_matrices=False)
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)

@@ -25,8 +25,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold.core.counts import check_counts, normalize_rows, row_sums
+from topicfold.core.typing import Doubles
 from topicfold.effects.chain import (
-    Floats,
     GroupedChain,
     Pairs,
     Progress,
@@ -56,7 +56,7 @@ class Source:
     """What draws are made from."""
 
     model: Any = None  # fitted
-    draws: Floats | None = None  # of mixtures (S, D, K), given in place of a model
+    draws: Doubles | None = None  # of mixtures (S, D, K), given in place of a model
     topics: NDArray[Any] | None = None  # φ (K, V)
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
@@ -70,7 +70,7 @@ class Source:
     groups: NDArray[np.int64] | None = None
     # After draws: weights of words, or of words and groups, (V, K) where topics
     # started and in their mean; and which pairs of topics are one subject.
-    ends: tuple[Floats, Floats] | None = field(default=None, repr=False)
+    ends: tuple[Doubles, Doubles] | None = field(default=None, repr=False)
     alike: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def of(self, rows: NDArray[np.int64]) -> Source:
@@ -79,7 +79,7 @@ class Source:
         draws = None if self.draws is None else self.draws[:, rows]
         return replace(self, counts=counts, groups=groups, draws=draws, rows=rows)
 
-    def kept(self, weights: Floats) -> Floats:
+    def kept(self, weights: Doubles) -> Doubles:
         """Return the cosines of words in the fit and in the draws, of sums of topics.
 
         `weights` (K, R) are those of the sums. It is one if topics were not drawn.
@@ -114,7 +114,7 @@ class Plan(NamedTuple):
     on_progress: Progress | None = None
 
 
-def share_draws(source: Source, plan: Plan) -> Iterator[Floats]:
+def share_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
     """Yield the documents' shares (D, K) once for every draw."""
     if source.draws is not None:
         yield from source.draws
@@ -143,7 +143,7 @@ def share_draws(source: Source, plan: Plan) -> Iterator[Floats]:
             yield shares_of(counts, topics)
 
 
-def _counted(draws: Iterator[Floats], plan: Plan) -> Iterator[Floats]:
+def _counted(draws: Iterator[Doubles], plan: Plan) -> Iterator[Doubles]:
     for done, draw in enumerate(draws, start=1):
         yield draw
         if plan.on_progress is not None:
@@ -152,7 +152,7 @@ def _counted(draws: Iterator[Floats], plan: Plan) -> Iterator[Floats]:
 
 def _chain_draws(
     source: Source, plan: Plan
-) -> Iterator[tuple[sparse.csr_matrix, Any, Floats]]:
+) -> Iterator[tuple[sparse.csr_matrix, Any, Doubles]]:
     """Yield the chain's counts, the chain and its topics; then keep where it ended."""
     counts, chain = start_chain(source, plan.seed, plan.n_jobs)
     start, mean = chain.topics, np.zeros_like(chain.topics)
@@ -172,7 +172,7 @@ def _chain_draws(
     source.alike = same_words(mean.T, chain.frequencies)
 
 
-def shares_in(source: Source, topics: Any) -> Floats:
+def shares_in(source: Source, topics: Any) -> Doubles:
     """Return shares in given topics; a word that no topic has is ignored."""
     known = np.asarray(topics).max(axis=0) > 0
     counts = sparse.csr_matrix(source.documents()[:, known])
@@ -211,7 +211,7 @@ def start_chain(
     return counts, TopicChain(counts, start, **options)
 
 
-def _paired(source: Source) -> tuple[sparse.csr_matrix, Floats, Pairs]:
+def _paired(source: Source) -> tuple[sparse.csr_matrix, Doubles, Pairs]:
     """Return counts with a column per word and group, the groups' topics, and pairs."""
     model, groups = source.model, np.asarray(source.groups)
     wide = GroupedPhi()
@@ -229,7 +229,7 @@ def _paired(source: Source) -> tuple[sparse.csr_matrix, Floats, Pairs]:
     return counts, pairs.normalized(topics + _START_SHARE).T, pairs
 
 
-def _topics_of_others(source: Source, plan: Plan) -> Iterator[Floats]:
+def _topics_of_others(source: Source, plan: Plan) -> Iterator[Doubles]:
     """Yield draws of the topics with all words of the fit.
 
     Words without tokens keep the share that the fit gave them.
@@ -243,7 +243,7 @@ def _topics_of_others(source: Source, plan: Plan) -> Iterator[Floats]:
         yield np.asarray(normalize_rows(full))
 
 
-def _own_draws(source: Source, plan: Plan) -> Iterator[Floats]:
+def _own_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
     model, seed = source.model, plan.seed
     X = source.counts if source.given else None
     rows = slice(None) if X is not None else source.rows

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import printable
@@ -33,7 +32,6 @@ from topicfold.exceptions import DataError
 from topicfold.known import taken_by
 from topicfold.phi.slices import numbered
 
-Floats = NDArray[np.float64]
 # Cosine of a topic's words in the fit and in the draws below which the documents do not
 # determine it. Of LDA with 20 topics in short documents, intervals of topics below it
 # contained the effect on their subject in 67 %, those of others in 87 %

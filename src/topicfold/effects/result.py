@@ -17,11 +17,11 @@ from scipy import stats
 from topicfold.core.parameters import level_of_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
+from topicfold.core.typing import Doubles
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.regression import Outcome, Pooled, adjusted
 from topicfold.exceptions import DataError, DataWarning
 
-Floats = NDArray[np.float64]
 LEVEL = 0.95
 POINTS = 40  # of a curve
 DAYS_OF_YEAR = 365.25
@@ -39,7 +39,7 @@ class Contrast:
 
     covariate: str
     label: str  # such as "party: right - left", "age: +1" or "age: 60 - 20"
-    weights: Floats  # of the coefficients, (p,)
+    weights: Doubles  # of the coefficients, (p,)
     ends: tuple[str, ...] = ()  # the values compared, first minus second; not of slopes
     unit: str = ""  # of a slope; "date" where dates are compared
 
@@ -449,7 +449,7 @@ class Effects:
         return _adjust(rows, adjust)
 
     def _interval(
-        self, weights: Floats, outcome: int, level: float, name: str = "estimate"
+        self, weights: Doubles, outcome: int, level: float, name: str = "estimate"
     ) -> dict[str, float]:
         if not 0 < level < 1:
             raise DataError(f"level is {level!r}. Give a number between 0 and 1.")

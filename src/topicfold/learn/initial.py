@@ -417,17 +417,8 @@ def _tight_clusters(
     rows, some = places, places.shape[1] > PLACE_DIMENSIONS
     if some:
         rows = _first_dimensions(places, PLACE_DIMENSIONS, threads)
-    runs = (
-        _k_means(
-            rows,
-            n_clusters,
-            rng,
-            threads,
-            n_steps=PLACE_STEPS,
-            n_candidates=PLACE_SEEDS,
-        )
-        for _ in range(PLACE_RUNS)
-    )
+    how = {"n_steps": PLACE_STEPS, "n_candidates": PLACE_SEEDS}
+    runs = (_k_means(rows, n_clusters, rng, threads, **how) for _ in range(PLACE_RUNS))
     best = max(runs, key=lambda run: np.linalg.norm(run @ rows, axis=1).sum())
     if not some:
         return best

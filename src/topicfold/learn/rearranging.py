@@ -31,11 +31,10 @@ from topicfold.core.threads import (
     run_balanced,
     run_ranges,
 )
-from topicfold.core.typing import Array
+from topicfold.core.typing import Array, Doubles
 from topicfold.engine.protocol import ranges_of
 from topicfold.parts.steps import Move
 
-Vector = NDArray[np.float64]
 # Passes before which topics are looked at.
 AT = (6, 12, 18, 24, 30)
 # Where documents repeat words as independent tokens would, there are later looks: so
@@ -90,7 +89,7 @@ class Swap(NamedTuple):
     into: int
     spare: int
     parted: int
-    first: Vector
+    first: Doubles
     share: float
 
     def move(self) -> Move:
@@ -128,12 +127,12 @@ class Sample:
     def look(
         self,
         topics: Array,
-        alpha: Vector,
+        alpha: Doubles,
         eta: float,
         seed: int,
         free: NDArray[np.bool_] | None = None,
         threads: int = 1,
-    ) -> tuple[Vector, list[Swap]]:
+    ) -> tuple[Doubles, list[Swap]]:
         """Return α and the swaps that the sample supports.
 
         Topics that are not `free` are not split, and no other takes their place.
@@ -194,8 +193,8 @@ class Sample:
         return Swap(into, spare, parted, first, share)
 
     def _learned(
-        self, topics: Array, alpha: Vector, seed: int, threads: int
-    ) -> tuple[Vector, NDArray[np.int32], NDArray[np.int64]]:
+        self, topics: Array, alpha: Doubles, seed: int, threads: int
+    ) -> tuple[Doubles, NDArray[np.int32], NDArray[np.int64]]:
         """Return α, the topics of the tokens, and N_dk."""
         from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
 
@@ -220,7 +219,7 @@ class Sample:
         return alpha, drawn, counts
 
     def _independence(
-        self, topics: Array, alpha: Vector, counts: NDArray[np.int64], threads: int
+        self, topics: Array, alpha: Doubles, counts: NDArray[np.int64], threads: int
     ) -> float:
         """Return whether documents repeat words as often as their topics say.
 
@@ -293,7 +292,7 @@ def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
 
 
 def _least(
-    pairs: NDArray[np.int64], worth: Vector, n_topics: int
+    pairs: NDArray[np.int64], worth: Doubles, n_topics: int
 ) -> list[tuple[int, int]]:
     """Return pairs that are worth next to nothing, the least first."""
     most = max(1, int(MOST_MOVED * n_topics))
@@ -304,8 +303,8 @@ def _least(
 
 
 def swapped_topics(
-    topics: Array, totals: Vector, alpha: Vector, swaps: list[Swap]
-) -> tuple[Array, Vector, Vector]:
+    topics: Array, totals: Doubles, alpha: Doubles, swaps: list[Swap]
+) -> tuple[Array, Doubles, Doubles]:
     """Return topics (K, V), their totals and α after swaps."""
     topics, totals, alpha = topics.copy(), totals.copy(), alpha.copy()
     for a, b, c, first, share in swaps:
