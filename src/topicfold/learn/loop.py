@@ -338,14 +338,10 @@ class Extrapolation:
 
     def _beyond(self, now: Point, before: Point, beta: float) -> Point:
         """Return the next point, written over the one before."""
-        engine = self.algorithm.engine
-        floors = [
-            self.floor / n if beta > 0 else 0.0
-            for n in (engine.n_topics, engine.n_terms)
-        ]
-        reach = Reach(beta, floors[0], True)
+        engine, floor = self.algorithm.engine, self.floor if beta > 0 else 0.0
+        reach = Reach(beta, floor / engine.n_topics, True)
         documents = beyond_documents(engine, now.documents, before.documents, reach)
-        reach = Reach(beta, floors[1], False)
+        reach = Reach(beta, floor / engine.n_terms, False)
         topics = beyond_rows(engine, now.topics, before.topics, reach)
         if beta > 0:
             topics = engine.normalize_topics(topics, 0.0, topics)
@@ -355,12 +351,8 @@ class Extrapolation:
         """Return what `restore` needs to go on from here."""
         before = self.algorithm.point() if self.before is None else self.before
         topics = self.algorithm.engine.unpack_topics(before.topics)
-        numbers = {"beta": self.beta, "floor": self.floor}
-        return {
-            "documents_before": before.documents,
-            "topics_before": topics,
-            **numbers,
-        }
+        rows = {"documents_before": before.documents, "topics_before": topics}
+        return {**rows, "beta": self.beta, "floor": self.floor}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a `state`."""
