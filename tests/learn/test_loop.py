@@ -23,7 +23,7 @@ from topicfold.learn import (
     Resume,
     run_em,
 )
-from topicfold.learn.fstm import BlockedFstm, InferenceOptions
+from topicfold.learn.fstm import FstmLearning, InferenceOptions
 from topicfold.learn.learner import Cvb0, Learner
 from topicfold.learn.loop import _has_settled
 from topicfold.models.side_by_side import SideBySide
@@ -240,7 +240,7 @@ def test_an_iteration_before_the_start_is_an_error(planted, tmp_path, kind):
         learner = Cvb0(engine, phi, alpha=np.ones(2), eta=0.1, **options)
     else:
         blocks = BlockMatrix.write(tmp_path / "x", X, block_size=99)
-        learner = BlockedFstm(blocks, phi, InferenceOptions())
+        learner = FstmLearning(blocks, phi, InferenceOptions())
     with pytest.raises(RuntimeError, match=r"call start\(\) before iterate\(\)"):
         learner.iterate()
     first = learner.start()

@@ -24,6 +24,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from topicfold.core.counts import pair_counts
 from topicfold.core.typing import Array
 from topicfold.models.base import TopicModel
 from topicfold.models.fstm import FSTM
@@ -369,8 +370,7 @@ def _agreement(said: list[Codes], n_classes: int) -> float:
     """
     kappas = []
     for one, other in combinations(said, 2):
-        pairs = np.bincount(one * n_classes + other, minlength=n_classes**2)
-        shares = pairs.reshape(n_classes, n_classes) / max(len(one), 1)
+        shares = pair_counts(one, other, (n_classes, n_classes)) / max(len(one), 1)
         chance = float(shares.sum(axis=0) @ shares.sum(axis=1))
         kappas.append((float(np.trace(shares)) - chance) / max(1.0 - chance, 1e-12))
     return float(np.mean(kappas)) if kappas else 0.0

@@ -659,6 +659,14 @@ class OuterSum:
         return np.asarray(self.topics + self.documents[:, None], dtype=dtype)
 
 
+def pair_counts(
+    rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Return how often each row and column occur together, a table of this shape."""
+    codes = np.multiply(rows, shape[1], dtype=np.int64) + columns
+    return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape)
+
+
 def normalize_rows(array: NDArray[np.floating]) -> NDArray[np.floating]:
     """Divide rows by their sums in place; a row of zeros becomes uniform."""
     totals = array.sum(axis=1, dtype=np.float64, keepdims=True)

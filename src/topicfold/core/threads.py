@@ -136,6 +136,13 @@ def run_ranges(
         raise
 
 
+def run_balanced(
+    task: Callable[..., Any], work: NDArray[np.integer], threads: int, *arguments: Any
+) -> None:
+    """Run a task over ranges of rows of about equal work, which is given cumulated."""
+    run_ranges(task, balanced_ranges(work, n_ranges(threads)), threads, *arguments)
+
+
 def run_in_order(
     task: Callable[[int], Any], n_tasks: int, threads: int
 ) -> Iterator[Any]:

@@ -31,18 +31,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 
-from topicfold.core.counts import token_words
-from topicfold.core.threads import (
-    RANGES_PER_THREAD,
-    balanced_ranges,
-    n_threads,
-    one_blas_thread,
-    run_ranges,
-)
+from topicfold.core.counts import normalize_rows, pair_counts, token_words
+from topicfold.core.threads import n_threads, one_blas_thread, run_balanced
+from topicfold.core.typing import Doubles
 from topicfold.gibbs.pairs import draw_tokens
 from topicfold.phi.slices import add_rows
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 # Limits of the priors: beyond them the likelihood is flat.
 DOCUMENT_PRIORS = (1e-4, 1e3)
@@ -61,7 +55,7 @@ _LEAST_MEAN = 1e-4
 _SAME = 1e-8
 
 
-def unbiased_shares(counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
+def unbiased_shares(counts: sparse.csr_matrix, topics: NDArray[Any]) -> Doubles:
     """Return shares (D, K) whose expectations are the mixtures, given the topics.
 
     Rows sum to one; single shares may be negative. Every document and word has counts.
@@ -101,7 +95,7 @@ class TopicChain:
         X: sparse.csr_matrix,
         topics: NDArray[Any],
         *,
-        doc_topic_prior: Floats,
+        doc_topic_prior: Doubles,
         topic_word_prior: float,
         seed: int = 0,
         n_jobs: int | None = None,
@@ -119,9 +113,6 @@ class TopicChain:
         self._rng = np.random.default_rng(seed)
         self._seed, self._sweeps = np.uint64(seed), 0
         self._threads = n_threads(n_jobs)
-        self._ranges = balanced_ranges(
-            self.doc_ptr, self._threads * RANGES_PER_THREAD
-        )  # the same bits for any ranges
 
     def draws(
         self,
@@ -129,7 +120,7 @@ class TopicChain:
         burn_in: int,
         spacing: int,
         on_progress: Progress | None = None,
-    ) -> Iterator[Floats]:
+    ) -> Iterator[Doubles]:
         """Yield φ (K, V), `spacing` sweeps apart, after `burn_in` sweeps.
 
         While two topics are one subject, there are more of these: another subject has
@@ -165,27 +156,17 @@ class TopicChain:
     def _assign(self) -> None:
         sweeps = self._sweeps, self._sweeps + 1
         tokens = self.doc_ptr, self.words, self.topics, self.alpha
-        run_ranges(
-            draw_tokens,
-            self._ranges,
-            self._threads,
-            *(*tokens, self._seed, sweeps, self.assigned),
-        )
-        self.counts = self._counted(self._documents, len(self.doc_ptr) - 1)
+        plan = self._seed, sweeps, self.assigned
+        run_balanced(draw_tokens, self.doc_ptr, self._threads, *tokens, *plan)
+        self.counts = pair_counts(self._documents, self.assigned, self.counts.shape)
         self._sweeps += 1
 
     def _draw_topics(self) -> None:
-        counts = self._counted(self.words, len(self.topics))
+        counts = pair_counts(self.words, self.assigned, self.topics.shape)
         self.prior, eta = self.prior.learned(counts)
         self.topics = np.ascontiguousarray(
             dirichlet_rows((counts + eta).T, self._rng).T
         )
-
-    def _counted(self, places: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-        """Return how many tokens of each column, or document, have each topic."""
-        size = len(self.alpha)
-        pairs = places * size + self.assigned
-        return np.bincount(pairs, minlength=n_rows * size).reshape(n_rows, size)
 
 
 class GroupedChain(TopicChain):
@@ -197,13 +178,14 @@ class GroupedChain(TopicChain):
     """
 
     def __init__(
-        self, X: sparse.csr_matrix, topics: Floats, *, pairs: Pairs, **options: Any
+        self, X: sparse.csr_matrix, topics: Doubles, *, pairs: Pairs, **options: Any
     ) -> None:
         super().__init__(X, topics, **options)
         self.pairs = pairs
 
     def _draw_topics(self) -> None:
-        counts, pairs = self._counted(self.words, len(self.topics)), self.pairs
+        pairs = self.pairs
+        counts = pair_counts(self.words, self.assigned, self.topics.shape)
         by_word = pairs.sums(pairs.words, counts)
         self.prior, eta = self.prior.learned(by_word)
         common = dirichlet_rows((by_word + eta).T, self._rng).T
@@ -222,18 +204,18 @@ class Pairs:
     strength: float  # κ
 
     @staticmethod
-    def sums(places: NDArray[np.int64], rows: NDArray[Any]) -> Floats:
+    def sums(places: NDArray[np.int64], rows: NDArray[Any]) -> Doubles:
         """Return the sums of rows (pairs, K) by word or group."""
         total = np.zeros((int(places.max()) + 1, rows.shape[1]))
         add_rows(places, np.ones(len(places)), rows.astype(np.float64), total)
         return total
 
-    def normalized(self, topics: Floats) -> Floats:
+    def normalized(self, topics: Doubles) -> Doubles:
         """Return topics (pairs, K) that sum to one in every group."""
         totals = self.sums(self.groups, topics)
         return np.ascontiguousarray(topics / totals[self.groups])
 
-    def shares(self, counts: sparse.csr_matrix, topics: NDArray[Any]) -> Floats:
+    def shares(self, counts: sparse.csr_matrix, topics: NDArray[Any]) -> Doubles:
         """Return the documents' shares in the topics (K, pairs) of their groups."""
         out = np.empty((counts.shape[0], len(topics)))
         for group in np.unique(self.documents):
@@ -243,7 +225,7 @@ class Pairs:
         return out
 
 
-def learned_document_prior(counts: NDArray[Any], alpha: Floats) -> Floats:
+def learned_document_prior(counts: NDArray[Any], alpha: Doubles) -> Doubles:
     """Return α after a step of Minka's fixed point for Dirichlet-multinomial counts."""
     # Where a topic has no token both digammas are the same.
     rows, columns = np.nonzero(counts)
@@ -265,11 +247,11 @@ class TopicPrior(NamedTuple):
     even: float
     shared: float
 
-    def of(self, counts: NDArray[Any]) -> Floats:
+    def of(self, counts: NDArray[Any]) -> Doubles:
         """Return η (V, K) beside counts (V, K) of two or more topics."""
         return self.even + self.shared * _shares_elsewhere(counts)
 
-    def learned(self, counts: NDArray[Any]) -> tuple[TopicPrior, Floats]:
+    def learned(self, counts: NDArray[Any]) -> tuple[TopicPrior, Doubles]:
         """Return the prior after a step of the fixed point, and its η.
 
         Of the likelihood of each topic's counts given the other topics: what the counts
@@ -291,13 +273,13 @@ class TopicPrior(NamedTuple):
         return found, found.of(counts)
 
 
-def _shares_elsewhere(counts: NDArray[Any]) -> Floats:
+def _shares_elsewhere(counts: NDArray[Any]) -> Doubles:
     shares = counts / np.maximum(counts.sum(axis=0), 1)
     own = shares.sum(axis=1, keepdims=True) - shares
     return np.asarray(np.maximum(own, 0.0) / max(counts.shape[1] - 1, 1))
 
 
-def same_words(topics: Floats, frequencies: Floats) -> NDArray[np.bool_]:
+def same_words(topics: Doubles, frequencies: Doubles) -> NDArray[np.bool_]:
     """Return which pairs of topics (K, V) are one subject, the first before the second.
 
     By the cosine of their words, each divided by the root of its frequency and without
@@ -312,11 +294,7 @@ def same_words(topics: Floats, frequencies: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.triu(cosines > SAME_WORDS, 1))
 
 
-def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
+def dirichlet_rows(parameters: NDArray[Any], rng: np.random.Generator) -> Doubles:
     """Return a draw from each row's Dirichlet distribution."""
-    return on_simplex(np.maximum(rng.standard_gamma(parameters), 1e-300))
-
-
-def on_simplex(rows: Floats) -> Floats:
-    """Return positive rows divided by their sums."""
-    return rows / rows.sum(axis=1, keepdims=True)
+    drawn = np.maximum(rng.standard_gamma(parameters), 1e-300)
+    return np.asarray(normalize_rows(drawn))

@@ -13,10 +13,12 @@ from topicfold.core.counts import as_csr
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import Table
 from topicfold.core.threads import one_blas_thread
+from topicfold.core.typing import Doubles
 from topicfold.effects.chain import Progress
 from topicfold.effects.design import Design, make_design
-from topicfold.effects.draws import known_documents, share_draws
+from topicfold.effects.draws import Plan, known_documents, share_draws
 from topicfold.effects.estimate import (
+    check_plan,
     counts_and_words,
     design_of,
     effects_of,
@@ -26,8 +28,6 @@ from topicfold.effects.estimate import (
 from topicfold.effects.regression import check_covariance, make_outcomes
 from topicfold.effects.result import Effects
 from topicfold.exceptions import DataError
-
-Floats = NDArray[np.float64]
 
 
 def split_sample(
@@ -75,8 +75,8 @@ def split_sample(
     N. Egami, C. Fong, J. Grimmer, M. Roberts, B. Stewart (2022). How to make causal
     inferences using texts. Science Advances 8.
     """
-    whole_number(n_draws, "n_draws", 2)
-    whole_number(random_state, "random_state", 0)
+    plan = Plan("joint", n_draws, random_state, n_jobs, on_progress)
+    check_plan(plan, least_draws=2)
     if not isinstance(share, int | float | np.number) or not 0 < share < 1:
         raise DataError(f"share is {share!r}. Give a number between 0 and 1.")
     if not hasattr(model, "get_params") or not hasattr(model, "fit"):
@@ -98,7 +98,7 @@ def split_sample(
     whole = make_design(formula, data, counts.shape[0], ids=ids, **known)
     finding = _finding(whole, counts.shape[0], share, random_state)
     fitted.fit(counts[np.flatnonzero(finding)])
-    source, names, _ = find_source(fitted, X if words is not None else counts, "fixed")
+    source = find_source(fitted, X if words is not None else counts, "fixed")
     source.finding = source.of(np.flatnonzero(finding))
     design = make_design(
         formula,
@@ -110,14 +110,10 @@ def split_sample(
     )
     effects = effects_of(
         source,
-        make_outcomes(topics, names),
+        make_outcomes(topics, source.names),
         design,
-        method="joint",
-        n_draws=n_draws,
-        covariance=check_covariance(robust),
-        seed=random_state,
-        n_jobs=n_jobs,
-        on_progress=on_progress,
+        plan,
+        check_covariance(robust),
     )
     n_found = int(finding.sum())
     effects.notes = (
@@ -188,25 +184,18 @@ random_state, n_jobs
         shuffle), a row per outcome.
     """
     whole_number(n_permutations, "n_permutations", 1)
-    whole_number(n_draws, "n_draws", 1)
-    whole_number(random_state, "random_state", 0)
-    source, names, given = find_source(model, X, "joint")
-    if given is not None:
+    plan = Plan("joint", n_draws, random_state, n_jobs)
+    check_plan(plan, least_draws=1)
+    source = find_source(model, X, "joint")
+    if source.draws is not None:
         raise DataError("a permutation test needs a model and counts.")
     use_groups(source, content, data, "joint")
-    design = design_of(source, None, formula, data, cluster=cluster, weights=weights)
+    design = design_of(source, formula, data, cluster=cluster, weights=weights)
     design.covariate(covariate)
     tested = design.tested_columns(covariate)
     others = np.setdiff1d(np.arange(design.matrix.shape[1]), tested)
-    outcomes = make_outcomes(topics, names)
-    draws = share_draws(
-        source.of(design.rows),
-        "joint",
-        n_draws=n_draws,
-        seed=random_state,
-        n_jobs=n_jobs,
-    )
-    theta = sum(draws) / n_draws
+    outcomes = make_outcomes(topics, source.names)
+    theta = sum(share_draws(source.of(design.rows), plan)) / n_draws
     shares = np.asarray(theta) @ np.stack([o.weights for o in outcomes], axis=1)
     rng = np.random.default_rng(random_state)
     real, shuffled = _shuffled(design, others, shares, n_permutations, rng)
@@ -227,10 +216,10 @@ random_state, n_jobs
 def _shuffled(
     design: Design,
     others: NDArray[np.int64],
-    shares: Floats,
+    shares: Doubles,
     n_permutations: int,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
+) -> tuple[Doubles, Doubles]:
     """Return F of each outcome, and of each shuffle and outcome."""
     own = np.ones(len(shares)) if design.weights is None else design.weights
     root = np.sqrt(own)[:, None]
@@ -241,7 +230,7 @@ def _shuffled(
         values = shares * root
         rest = values - reduced @ (reduced.T @ values)
 
-        def f(left: Floats) -> Floats:
+        def f(left: Doubles) -> Doubles:
             # The reduced model explains nothing of what is left but by shuffling.
             left = left - reduced @ (reduced.T @ left)
             explained = ((full.T @ left) ** 2).sum(axis=0)

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from topicfold.core.lazy import optional
 from topicfold.core.tables import listed, load_pandas
 from topicfold.core.times import parse_times, unreadable
+from topicfold.core.typing import Doubles
 from topicfold.corpus.inputs import as_frame
 from topicfold.effects.regression import cluster_shares
 from topicfold.exceptions import DataError
 from topicfold.known import numbers_in
 
-Floats = NDArray[np.float64]
 SPLINE_COLUMNS = 5  # of s(x)
 # Functions of formulas whose argument is a number or a date.
 _OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
@@ -50,13 +50,12 @@ class Design:
     """Rows of a regression, and how rows for other values are made."""
 
     formula: str
-    matrix: Floats  # (D, p), of full rank, with an intercept
+    matrix: Doubles  # (D, p), of full rank, with an intercept
     names: tuple[str, ...]  # of its columns
-    terms: dict[str, NDArray[np.int64]]  # columns of each term but the intercept
     covariates: tuple[Covariate, ...]
     rows: NDArray[np.int64]  # of the table that are used: without missing values
     clusters: NDArray[np.int64] | None  # of each row used
-    weights: Floats | None  # of each row used
+    weights: Doubles | None  # of each row used
     notes: tuple[str, ...]  # what was done with the table, to be said with the results
     _spec: Any = field(repr=False)
     _frame: Any = field(repr=False)
@@ -74,7 +73,7 @@ class Design:
 
     def mean_row(
         self, name: str, value: Any, at: Mapping[str, Any] | None = None
-    ) -> Floats:
+    ) -> Doubles:
         """Return the mean row of the design if all documents had this value.
 
         And those of other covariates in `at`.
@@ -85,7 +84,7 @@ class Design:
         matrix = np.asarray(rows, dtype=np.float64)
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
-    def values(self, name: str, at: Mapping[str, Any] | None = None) -> Floats:
+    def values(self, name: str, at: Mapping[str, Any] | None = None) -> Doubles:
         """Return the numbers of a covariate in the rows used, or those with `at`."""
         frame = self._frame
         for own, value in (at or {}).items():
@@ -104,10 +103,11 @@ class Design:
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
+        variables, places = self._spec.term_variables, self._spec.term_slices
         found = [
-            columns
-            for term, columns in self.terms.items()
-            if name in _variables_of(self._spec, term)
+            np.arange(place.start, place.stop)
+            for term, place in places.items()
+            if name in map(str, variables[term])
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
@@ -157,16 +157,10 @@ def make_design(
             frame[name] = frame[name].cat.remove_unused_categories()
     matrix = _model_matrix(terms, frame)
     spec = matrix.model_spec
-    columns = {
-        str(term): np.arange(place.start, place.stop)
-        for term, place in spec.term_slices.items()
-        if str(term) != "1"
-    }
     design = Design(
         formula=f"~ {terms}",
         matrix=np.asarray(matrix, dtype=np.float64),
         names=tuple(map(str, matrix.columns)),
-        terms=columns,
         covariates=tuple(
             _covariate(name, frame[name], spec, name in dates) for name in used
         ),
@@ -367,7 +361,7 @@ def _of_texts(name: str, column: Any, terms: str) -> tuple[Any, bool]:
     return np.array([text if text.strip() else None for text in texts], object), False
 
 
-def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
+def _numbers_of(name: str, column: Any) -> tuple[Doubles, bool]:
     """Return a column of texts as numbers, and whether they are the days of dates."""
     texts = ["" if value is None or value != value else str(value) for value in column]
     values = parse_times(texts)
@@ -381,7 +375,7 @@ def _numbers_of(name: str, column: Any) -> tuple[Floats, bool]:
     return values, False
 
 
-def _days(values: NDArray[Any]) -> Floats:
+def _days(values: NDArray[Any]) -> Doubles:
     """Return dates as days since 1970."""
     days = values.astype("datetime64[s]").astype(np.float64) / 86400.0
     return np.where(np.isnat(values), np.nan, days)
@@ -424,7 +418,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def _weights(values: NDArray[Any]) -> Floats:
+def _weights(values: NDArray[Any]) -> Doubles:
     try:
         weights = values.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -548,7 +542,7 @@ def _check(design: Design) -> None:
     _check_single(design, scaled)
 
 
-def _check_single(design: Design, scaled: Floats) -> None:
+def _check_single(design: Design, scaled: Doubles) -> None:
     """Refuse documents that alone decide a coefficient: it would have no error."""
     left, _, _ = np.linalg.svd(scaled, full_matrices=False)
     alone = np.flatnonzero((left**2).sum(axis=1) > 1 - 1e-9)
@@ -617,13 +611,6 @@ def load_formulaic() -> Any:
     module = optional("formulaic", "effects need formulaic", _INSTALL)
     optional("formulaic.errors", "effects need formulaic", _INSTALL)
     return module
-
-
-def _variables_of(spec: Any, term: str) -> set[str]:
-    for known, names in spec.term_variables.items():
-        if str(known) == term:
-            return {str(name) for name in names}
-    return set()
 
 
 def _plain(text: str) -> str:

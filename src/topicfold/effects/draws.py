@@ -15,27 +15,27 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from topicfold.core.counts import check_counts, row_sums
+from topicfold.core.counts import check_counts, normalize_rows, row_sums
+from topicfold.core.typing import Doubles
 from topicfold.effects.chain import (
-    Floats,
     GroupedChain,
     Pairs,
     Progress,
     TopicChain,
     dirichlet_rows,
-    on_simplex,
     same_words,
     unbiased_shares,
 )
+from topicfold.engine.protocol import rows_of
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.gibbs.tokens import check_whole
 from topicfold.phi.slices import GroupedPhi
@@ -56,29 +56,30 @@ class Source:
     """What draws are made from."""
 
     model: Any = None  # fitted
+    draws: Doubles | None = None  # of mixtures (S, D, K), given in place of a model
     topics: NDArray[Any] | None = None  # φ (K, V)
     counts: sparse.csr_matrix | None = None  # whole, of the documents to be explained
     given: bool = False  # were they given? They may not be those of the fit
     ids: Sequence[str] | None = None  # of the documents, if they have any
-    numbers: Sequence[int] = ()  # of the topics
+    # Names of the topics, by their numbers.
+    names: Mapping[int, str] = field(default_factory=dict)
     words: Sequence[str] = ()  # of the columns
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     finding: Source | None = None  # other documents, which topics are drawn from
     # The group of each document, where groups have other words for a topic.
     groups: NDArray[np.int64] | None = None
-    # After draws: weights of words (V, K) where topics started and in their mean, and
-    # which pairs are one subject.
-    ends: tuple[Floats, Floats] | None = field(default=None, repr=False)
-    drawn: Floats | None = field(default=None, repr=False)  # their weights of words
+    # After draws: weights of words, or of words and groups, (V, K) where topics
+    # started and in their mean; and which pairs of topics are one subject.
+    ends: tuple[Doubles, Doubles] | None = field(default=None, repr=False)
     alike: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def of(self, rows: NDArray[np.int64]) -> Source:
         """Return the source of some documents."""
-        counts = None if self.counts is None else self.counts[rows]
-        groups = None if self.groups is None else self.groups[rows]
-        return replace(self, counts=counts, groups=groups, rows=rows)
+        counts, groups = rows_of(self.counts, rows), rows_of(self.groups, rows)
+        draws = None if self.draws is None else self.draws[:, rows]
+        return replace(self, counts=counts, groups=groups, draws=draws, rows=rows)
 
-    def kept(self, weights: Floats) -> Floats:
+    def kept(self, weights: Doubles) -> Doubles:
         """Return the cosines of words in the fit and in the draws, of sums of topics.
 
         `weights` (K, R) are those of the sums. It is one if topics were not drawn.
@@ -103,26 +104,27 @@ def known_documents(source: Source) -> NDArray[np.bool_]:
     return np.asarray(source.documents() @ known).ravel() > 0
 
 
-def share_draws(
-    source: Source,
-    method: str,
-    *,
-    n_draws: int,
-    seed: int,
-    n_jobs: int | None,
-    on_progress: Progress | None = None,
-) -> Iterator[Floats]:
+class Plan(NamedTuple):
+    """How draws are made; see `estimate_effect`."""
+
+    method: str
+    n_draws: int
+    seed: int
+    n_jobs: int | None
+    on_progress: Progress | None = None
+
+
+def share_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
     """Yield the documents' shares (D, K) once for every draw."""
-    how: dict[str, Any] = {"n_jobs": n_jobs, "on_progress": on_progress}
-    if source.finding is not None:
-        for topics in _topics_of_others(source.finding, n_draws, seed, **how):
+    if source.draws is not None:
+        yield from source.draws
+    elif source.finding is not None:
+        for topics in _topics_of_others(source.finding, plan):
             yield shares_in(source, topics)
-        source.ends, source.drawn = source.finding.ends, source.finding.drawn
-        source.alike = source.finding.alike
-    elif method == "posterior":
-        own = _own_draws(source, n_draws, seed)
-        yield from _counted(own, n_draws, on_progress)
-    elif method == "fixed":
+        source.ends, source.alike = source.finding.ends, source.finding.alike
+    elif plan.method == "posterior":
+        yield from _counted(_own_draws(source, plan), plan)
+    elif plan.method == "fixed":
         # Nothing is drawn: the noise of words is in the residuals. Two of the same
         # pool to what one is.
         if source.groups is None:
@@ -131,51 +133,46 @@ def share_draws(
             counts, topics, pairs = _paired(source)
             shares = pairs.shares(counts, topics)
         yield from itertools.repeat(shares, 2)
-    elif method == "bootstrap":
-        refits = _refitted_topics(source, n_draws, seed)
-        for topics in _counted(refits, n_draws, on_progress):
+    elif plan.method == "bootstrap":
+        for topics in _counted(_refitted_topics(source, plan), plan):
             yield shares_in(source, topics)
     else:
-        for counts, chain, topics in _chain_draws(source, n_draws, seed, **how):
+        for counts, chain, topics in _chain_draws(source, plan):
             grouped = isinstance(chain, GroupedChain)
             shares_of = chain.pairs.shares if grouped else unbiased_shares
             yield shares_of(counts, topics)
 
 
-def _counted(
-    draws: Iterator[Floats], n_draws: int, on_progress: Progress | None
-) -> Iterator[Floats]:
+def _counted(draws: Iterator[Doubles], plan: Plan) -> Iterator[Doubles]:
     for done, draw in enumerate(draws, start=1):
         yield draw
-        if on_progress is not None:
-            on_progress(done, n_draws)
+        if plan.on_progress is not None:
+            plan.on_progress(done, plan.n_draws)
 
 
 def _chain_draws(
-    source: Source,
-    n_draws: int,
-    seed: int,
-    *,
-    n_jobs: int | None,
-    on_progress: Progress | None,
-) -> Iterator[tuple[sparse.csr_matrix, Any, Floats]]:
+    source: Source, plan: Plan
+) -> Iterator[tuple[sparse.csr_matrix, Any, Doubles]]:
     """Yield the chain's counts, the chain and its topics; then keep where it ended."""
-    counts, chain = start_chain(source, seed, n_jobs)
+    counts, chain = start_chain(source, plan.seed, plan.n_jobs)
     start, mean = chain.topics, np.zeros_like(chain.topics)
-    for topics in chain.draws(n_draws, BURN_IN, _spacing(counts), on_progress):
+    mean_length = counts.sum() / counts.shape[0]
+    spacing = int(np.clip(round(_TOKENS_TO_SPACING / mean_length), *SPACING))
+    for topics in chain.draws(plan.n_draws, BURN_IN, spacing, plan.on_progress):
         mean += topics.T
         yield counts, chain, topics
     # Divided by these, so that words that all topics use do not decide.
     root = np.sqrt(np.maximum(chain.frequencies, 1))[:, None]
-    source.ends = start / root, mean / root
-    if source.groups is None:
-        used = np.flatnonzero(source.documents().getnnz(axis=0))
-        source.drawn = np.zeros(np.asarray(source.topics).shape)
-        source.drawn[:, used] = source.ends[1].T
+    ends = np.stack((start / root, mean / root))
+    if source.groups is None:  # the chain has the words that occur
+        occurs = source.documents().getnnz(axis=0) > 0
+        ends, some = np.zeros((2, len(occurs), ends.shape[2])), ends
+        ends[:, occurs] = some
+    source.ends = ends[0], ends[1]
     source.alike = same_words(mean.T, chain.frequencies)
 
 
-def shares_in(source: Source, topics: Any) -> Floats:
+def shares_in(source: Source, topics: Any) -> Doubles:
     """Return shares in given topics; a word that no topic has is ignored."""
     known = np.asarray(topics).max(axis=0) > 0
     counts = sparse.csr_matrix(source.documents()[:, known])
@@ -210,10 +207,11 @@ def start_chain(
         return counts, GroupedChain(counts, topics, pairs=pairs, **options)
     used = np.flatnonzero(counts.getnnz(axis=0))
     counts, topics = sparse.csr_matrix(counts[:, used]), topics[:, used]
-    return counts, TopicChain(counts, on_simplex(topics + _START_SHARE), **options)
+    start = normalize_rows(topics + _START_SHARE)
+    return counts, TopicChain(counts, start, **options)
 
 
-def _paired(source: Source) -> tuple[sparse.csr_matrix, Floats, Pairs]:
+def _paired(source: Source) -> tuple[sparse.csr_matrix, Doubles, Pairs]:
     """Return counts with a column per word and group, the groups' topics, and pairs."""
     model, groups = source.model, np.asarray(source.groups)
     wide = GroupedPhi()
@@ -231,14 +229,7 @@ def _paired(source: Source) -> tuple[sparse.csr_matrix, Floats, Pairs]:
     return counts, pairs.normalized(topics + _START_SHARE).T, pairs
 
 
-def _spacing(counts: Any) -> int:
-    mean = counts.sum() / counts.shape[0]
-    return int(np.clip(round(_TOKENS_TO_SPACING / mean), *SPACING))
-
-
-def _topics_of_others(
-    source: Source, n_draws: int, seed: int, **how: Any
-) -> Iterator[Floats]:
+def _topics_of_others(source: Source, plan: Plan) -> Iterator[Doubles]:
     """Yield draws of the topics with all words of the fit.
 
     Words without tokens keep the share that the fit gave them.
@@ -246,18 +237,18 @@ def _topics_of_others(
     topics = np.asarray(source.topics, dtype=np.float64)
     occurs = source.documents().getnnz(axis=0) > 0
     left = topics[:, ~occurs].sum(axis=1, keepdims=True)
-    for *_, drawn in _chain_draws(source, n_draws, seed, **how):
+    for *_, drawn in _chain_draws(source, plan):
         full = topics.copy()
         full[:, occurs] = drawn * (1 - left)
-        yield on_simplex(full)
+        yield np.asarray(normalize_rows(full))
 
 
-def _own_draws(source: Source, n_draws: int, seed: int) -> Iterator[Floats]:
-    model = source.model
+def _own_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
+    model, seed = source.model, plan.seed
     X = source.counts if source.given else None
     rows = slice(None) if X is not None else source.rows
     if hasattr(model, "theta_draws"):
-        for theta in model.theta_draws(n_draws, random_state=seed, X=X):
+        for theta in model.theta_draws(plan.n_draws, random_state=seed, X=X):
             yield np.asarray(theta, dtype=np.float64)[rows]
         return
     alpha = getattr(model, "doc_topic_prior_", None)
@@ -273,11 +264,11 @@ def _own_draws(source: Source, n_draws: int, seed: int) -> Iterator[Floats]:
     concentration = (lengths + np.sum(alpha))[:, None]
     parameters = np.maximum(np.asarray(theta, dtype=np.float64) * concentration, 1e-9)
     rng = np.random.default_rng(seed)
-    for _ in range(n_draws):
+    for _ in range(plan.n_draws):
         yield dirichlet_rows(parameters, rng)
 
 
-def _refitted_topics(source: Source, n_draws: int, seed: int) -> Iterator[Any]:
+def _refitted_topics(source: Source, plan: Plan) -> Iterator[Any]:
     """Yield the topics of refits on documents drawn with replacement."""
     model, counts = source.model, source.documents()
     if not hasattr(model, "get_params") or "init" not in model.get_params():
@@ -285,8 +276,8 @@ def _refitted_topics(source: Source, n_draws: int, seed: int) -> Iterator[Any]:
             f"{type(model).__name__} cannot start at given topics, so it cannot be "
             "refitted on bootstrap samples. Use method='joint'."
         )
-    rng = np.random.default_rng(seed)
-    for _ in range(n_draws):
+    rng = np.random.default_rng(plan.seed)
+    for _ in range(plan.n_draws):
         refit = clone(model).set_params(init=np.asarray(source.topics))
         sample = rng.integers(0, counts.shape[0], counts.shape[0])
         yield refit.fit(counts[np.sort(sample)]).components_

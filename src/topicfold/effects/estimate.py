@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import printable
@@ -16,6 +14,7 @@ from topicfold.effects.chain import Progress
 from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
     METHODS,
+    Plan,
     Source,
     checked_counts,
     known_documents,
@@ -33,7 +32,6 @@ from topicfold.exceptions import DataError
 from topicfold.known import taken_by
 from topicfold.phi.slices import numbered
 
-Floats = NDArray[np.float64]
 # Cosine of a topic's words in the fit and in the draws below which the documents do not
 # determine it. Of LDA with 20 topics in short documents, intervals of topics below it
 # contained the effect on their subject in 67 %, those of others in 87 %
@@ -131,23 +129,16 @@ def estimate_effect(
     >>> abs(effects.rows()[0]["estimate"]) > 0.3
     True
     """
-    whole_number(n_draws, "n_draws", 2)
-    whole_number(random_state, "random_state", 0)
-    if method not in METHODS:
-        raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
-    source, names, given = find_source(model, X, method)
+    plan = Plan(method, n_draws, random_state, n_jobs, on_progress)
+    check_plan(plan, least_draws=2)
+    source = find_source(model, X, method)
     use_groups(source, content, data, method)
     return effects_of(
         source,
-        make_outcomes(topics, names),
-        design_of(source, given, formula, data, cluster=cluster, weights=weights),
-        given,
-        method=method,
-        n_draws=n_draws,
-        covariance=check_covariance(robust),
-        seed=random_state,
-        n_jobs=n_jobs,
-        on_progress=on_progress,
+        make_outcomes(topics, source.names),
+        design_of(source, formula, data, cluster=cluster, weights=weights),
+        plan,
+        check_covariance(robust),
     )
 
 
@@ -155,14 +146,8 @@ def effects_of(
     source: Source,
     outcomes: list[Outcome],
     design: Design,
-    given: Floats | None = None,
-    *,
-    method: str,
-    n_draws: int,
+    plan: Plan,
     covariance: str,
-    seed: int,
-    n_jobs: int | None,
-    on_progress: Progress | None = None,
 ) -> Effects:
     """Draw topics, regress the shares of every draw and pool the regressions."""
     combine = np.stack([outcome.weights for outcome in outcomes], axis=1)
@@ -173,30 +158,26 @@ def effects_of(
         clusters=design.clusters,
     )
     chosen = source.of(design.rows)
-    draws: Iterator[Any] = (
-        share_draws(
-            chosen,
-            method,
-            n_draws=n_draws,
-            seed=seed,
-            n_jobs=n_jobs,
-            on_progress=on_progress,
-        )
-        if given is None
-        else iter(given[:, design.rows])
-    )
+    draws = share_draws(chosen, plan)
     pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
     notes = (
         *design.notes,
-        *_notes(pooled.n_draws, source, given, method, covariance, least),
+        *_notes(pooled.n_draws, source, plan.method, covariance, least),
         *_drifted(chosen),
         *_split(chosen),
         *_taught(chosen),
     )
-    effects = Effects(replace(design, notes=notes), outcomes, pooled)
-    changed = np.flatnonzero(chosen.kept(combine) < SAME_TOPIC)
-    effects.changed = frozenset(changed.tolist())
-    return effects
+    changed = np.flatnonzero(chosen.kept(combine) < SAME_TOPIC).tolist()
+    return Effects(design, outcomes, pooled, notes, frozenset(changed))
+
+
+def check_plan(plan: Plan, least_draws: int) -> None:
+    """Refuse what is not a way to make draws."""
+    whole_number(plan.n_draws, "n_draws", least_draws)
+    whole_number(plan.seed, "random_state", 0)
+    if plan.method not in METHODS:
+        known = ", ".join(METHODS)
+        raise DataError(f"method is {plan.method!r}. Give one of {known}.")
 
 
 def _taught(source: Source) -> Iterator[str]:
@@ -238,24 +219,20 @@ def use_groups(source: Source, content: Any, data: Any, method: str) -> None:
     source.groups = groups
 
 
-def design_of(
-    source: Source, given: Floats | None, formula: str, data: Any, **options: Any
-) -> Design:
+def design_of(source: Source, formula: str, data: Any, **options: Any) -> Design:
     """Return the design of the documents that have words."""
     return make_design(
         formula,
         data,
-        _n_documents(source, given),
+        _n_documents(source),
         with_words=None if source.counts is None else known_documents(source),
         ids=source.ids,
         **options,
     )
 
 
-def find_source(
-    model: Any, X: Any, method: str
-) -> tuple[Source, dict[int, str], Floats | None]:
-    """Return what draws are made from, names of topics by number, draws if given."""
+def find_source(model: Any, X: Any, method: str) -> Source:
+    """Return what draws are made from."""
     if isinstance(model, np.ndarray):
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
@@ -266,7 +243,8 @@ def find_source(
             )
         if not np.isfinite(given).all():
             raise DataError("the mixtures have NaN or infinity.")
-        return Source(), {k: f"topic {k}" for k in range(given.shape[2])}, given
+        names = {k: f"topic {k}" for k in range(given.shape[2])}
+        return Source(draws=given, names=names)
     saved = getattr(model, "fitted_", None)
     if saved is not None and hasattr(model, "data_"):  # Topics
         record, model, counts = model.data_, saved.model, saved.counts
@@ -293,7 +271,7 @@ def find_source(
     names = {number: record.name(k) for k, number in enumerate(record.numbers)}
     if X is None:
         ids = getattr(record, "doc_ids", None)
-    source = Source(model, phi, None, X is not None, ids, tuple(names))
+    source = Source(model, topics=phi, given=X is not None, ids=ids, names=names)
     source.words = getattr(record, "vocabulary", ())
     if X is not None or counts is not None:
         found = counts if X is None else X
@@ -303,7 +281,7 @@ def find_source(
             f"method={method!r} needs the counts of the documents. Give "
             "estimate_effect(..., X=counts), or Topics that kept their documents."
         )
-    return source, names, None
+    return source
 
 
 def counts_and_words(X: Any) -> tuple[Any, Any]:
@@ -313,9 +291,9 @@ def counts_and_words(X: Any) -> tuple[Any, Any]:
     return X, None
 
 
-def _n_documents(source: Source, given: Floats | None) -> int:
-    if given is not None:
-        return int(given.shape[1])
+def _n_documents(source: Source) -> int:
+    if source.draws is not None:
+        return int(source.draws.shape[1])
     if source.counts is not None:
         return int(source.counts.shape[0])
     theta = getattr(source.model, "doc_topics_", None)
@@ -325,12 +303,7 @@ def _n_documents(source: Source, given: Floats | None) -> int:
 
 
 def _notes(
-    n_draws: int,
-    source: Source,
-    given: Floats | None,
-    method: str,
-    covariance: str,
-    least: LeastSquares,
+    n_draws: int, source: Source, method: str, covariance: str, least: LeastSquares
 ) -> Iterator[str]:
     if n_draws < 2:
         yield (
@@ -350,11 +323,8 @@ def _notes(
             else "which does not use the covariates: effects may be attenuated."
         ),
     }
-    yield (
-        f"{n_draws} draws of the mixtures, given."
-        if given is not None
-        else (origin[method])
-    )
+    given = source.draws is not None
+    yield f"{n_draws} draws of the mixtures, given." if given else origin[method]
     if least.clusters is None:
         kind = "classical" if covariance == "classical" else f"robust ({covariance})"
         yield f"Standard errors are {kind}."
@@ -383,9 +353,11 @@ def _drifted(source: Source) -> Iterator[str]:
         return
     far = np.flatnonzero(source.kept(np.eye(len(source.topics))) < SAME_TOPIC)
     if len(far):
-        names = [str(source.numbers[k]) for k in far[:10]]
-        if source.drawn is not None and len(source.words):
-            best = np.argsort(-source.drawn[far[:10]], axis=1, kind="stable")[:, :3]
+        numbers = list(source.names)
+        names = [str(numbers[k]) for k in far[:10]]
+        if source.ends is not None and source.groups is None and len(source.words):
+            drawn = source.ends[1].T[far[:10]]
+            best = np.argsort(-drawn, axis=1, kind="stable")[:, :3]
             words = [[printable(source.words[w]) for w in row] for row in best]
             pairs = zip(names, words, strict=True)
             names = [f"{name} (now {', '.join(own)})" for name, own in pairs]
@@ -404,9 +376,9 @@ def _split(source: Source) -> Iterator[str]:
     """Say which topics are one subject in pieces."""
     if source.alike is None:
         return
-    pairs = np.argwhere(source.alike).tolist()
+    pairs, numbers = np.argwhere(source.alike).tolist(), list(source.names)
     for pair in pairs[:3]:
-        one, other = (source.numbers[k] for k in pair)
+        one, other = (numbers[k] for k in pair)
         yield (
             f"Topics {one} and {other} have nearly the same words: they are one "
             "subject split in two, so the share of either alone means little. Read "

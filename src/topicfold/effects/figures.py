@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from topicfold.choosing.comparison import load_figure
+from topicfold.effects.result import LEVEL, POINTS, Effects
 from topicfold.exceptions import DataError
-
-if TYPE_CHECKING:
-    from topicfold.effects.result import Effects
 
 COLOR, MUTED = "#2a6f97", "#8a8f98"
 # Of the levels of a second covariate: distinct for people who see few colours.
 COLORS = (COLOR, "#d1603d", "#5a8f3c", "#8e5ea2", "#b8902a", "#4a4e57")
 KINDS = ("effects", "shares")
-POINTS = 40  # of a curve
 LOWEST, HIGHEST = -0.1, 1.1  # ends of the axis of shares
 LONGEST = 44  # characters of a topic's name
 
@@ -43,7 +40,7 @@ def effect_points(
     *,
     by: None = None,
     n_topics: int = 40,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Any:
     """Draw each topic's effects as points with intervals, the largest on top.
 
@@ -96,7 +93,7 @@ def expected_shares(
     *,
     by: str | None = None,
     n_topics: int = 12,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Any:
     """Draw the expected shares of topics along a number, or by level.
 
@@ -200,13 +197,9 @@ def _curve(axes: Any, part: Any, kind: str, color: str) -> None:
         axes.fill_between(values, low, high, color=color, alpha=0.2, linewidth=0)
     axes.plot(values, [row["share"] for row in part], color=color)
     if kind == "date":
-        axes.xaxis.set_major_locator(_locator())
+        from matplotlib.dates import AutoDateLocator
 
-
-def _locator() -> Any:
-    from matplotlib.dates import AutoDateLocator
-
-    return AutoDateLocator(maxticks=4)
+        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=4))
 
 
 def _point(

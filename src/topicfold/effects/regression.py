@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from topicfold.core.threads import one_blas_thread
+from topicfold.core.typing import Doubles
 from topicfold.exceptions import DataError
 from topicfold.topic_data import row_of
 
@@ -114,7 +115,6 @@ def _outcome(
     return Outcome(name, words, row)
 
 
-Floats = NDArray[np.float64]
 COVARIANCES = ("HC3", "HC1", "classical")
 # Coefficients times columns up to which pairs of clusters are looked at for the degrees
 # of freedom: they matter where clusters are few, and so are the columns.
@@ -134,9 +134,9 @@ class LeastSquares:
 
     def __init__(
         self,
-        design: Floats,
+        design: Doubles,
         *,
-        weights: Floats | None = None,
+        weights: Doubles | None = None,
         covariance: str = "HC3",
         clusters: NDArray[np.integer] | None = None,
     ) -> None:
@@ -162,14 +162,14 @@ class LeastSquares:
             decided = self.shares if covariance == "HC3" else 0.0
             self.without = np.linalg.inv(whole - decided)
 
-    def fit(self, outcomes: Floats) -> tuple[Floats, Floats]:
+    def fit(self, outcomes: Doubles) -> tuple[Doubles, Doubles]:
         """Return coefficients (p, R) and their covariances (R, p, p)."""
         with one_blas_thread():
             coefficients = self.solve @ outcomes
             rest = outcomes - self.design @ coefficients
             return coefficients, self._covariances(rest)
 
-    def freedom(self, chosen: Floats) -> float:
+    def freedom(self, chosen: Doubles) -> float:
         """Return the degrees of freedom of the covariance of ``chosen @ b`` (k, p).
 
         Those of Satterthwaite, of several coefficients of Pustejovsky and Tipton
@@ -182,7 +182,7 @@ class LeastSquares:
                 self._freedoms[key] = self._freedom(np.atleast_2d(chosen))
         return self._freedoms[key]
 
-    def _freedom(self, chosen: Floats) -> float:
+    def _freedom(self, chosen: Doubles) -> float:
         back, k = chosen @ self.back, len(chosen)
         if (self.covariance == "classical" and self.clusters is None) or not back.any():
             return self.free
@@ -197,7 +197,7 @@ class LeastSquares:
             spread = self._cluster_spread(back)
         return min(k * (k + 1) / spread, self.free)
 
-    def _cluster_spread(self, back: Floats) -> float:
+    def _cluster_spread(self, back: Doubles) -> float:
         """Return the summed variance of the covariance's entries, its mean being I."""
         each = back @ self.without
         inside = self.shares - self.shares @ self.shares
@@ -214,7 +214,7 @@ class LeastSquares:
             spread -= _spread(left @ left.transpose(0, 2, 1))
         return spread
 
-    def _covariances(self, rest: Floats) -> Floats:
+    def _covariances(self, rest: Doubles) -> Doubles:
         n, p = self.design.shape
         if self.clusters is not None:
             return self._clustered(rest, self.clusters)
@@ -228,7 +228,7 @@ class LeastSquares:
             scale = n / (n - p)
         return np.stack([scale * (self.solve * r**2) @ self.solve.T for r in rest.T])
 
-    def _clustered(self, rest: Floats, clusters: NDArray[np.integer]) -> Floats:
+    def _clustered(self, rest: Doubles, clusters: NDArray[np.integer]) -> Doubles:
         """Return covariances from what each cluster adds to the coefficients."""
         n, p = self.design.shape
         groups = self.n_clusters
@@ -244,13 +244,13 @@ class LeastSquares:
         return np.asarray(scale * np.matmul(sums.transpose(0, 2, 1), sums))
 
 
-def _spread(parts: Floats) -> float:
+def _spread(parts: Doubles) -> float:
     """Return ``Σ_g tr(C_g)² + tr(C_g²)``."""
     traces = np.trace(parts, axis1=1, axis2=2)
     return float((traces**2).sum() + (parts * parts.transpose(0, 2, 1)).sum())
 
 
-def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
+def cluster_shares(left: Doubles, clusters: NDArray[Any], groups: int) -> Doubles:
     """Return U_g'U_g of each cluster's rows.
 
     An eigenvalue of 1 means that the cluster alone decides a coefficient.
@@ -265,20 +265,20 @@ def cluster_shares(left: Floats, clusters: NDArray[Any], groups: int) -> Floats:
 class Pooled:
     """Coefficients of R outcomes, pooled over draws."""
 
-    coefficients: Floats  # (p, R), means over draws
+    coefficients: Doubles  # (p, R), means over draws
     # (R, p, p): mean covariance of a draw's coefficients, covariance of them over draws
-    within: Floats
-    between: Floats
+    within: Doubles
+    between: Doubles
     n_draws: int  # 1 for point estimates of mixtures: then there are no intervals
     # Degrees of freedom of one draw's covariance of combinations (k, p) of coefficients
-    freedom: Callable[[Floats], float]
+    freedom: Callable[[Doubles], float]
 
     @property
-    def total(self) -> Floats:
+    def total(self) -> Doubles:
         """Covariances of the coefficients, by Rubin's rules."""
         return self.within + (1 + 1 / self.n_draws) * self.between
 
-    def combine(self, contrast: Floats, outcome: int) -> tuple[float, float, float]:
+    def combine(self, contrast: Doubles, outcome: int) -> tuple[float, float, float]:
         """Return c'b of one outcome, its standard error and degrees of freedom."""
         estimate = float(contrast @ self.coefficients[:, outcome])
         if self.n_draws < 2:
@@ -290,7 +290,7 @@ class Pooled:
         free = degrees_of_freedom(within, added, self.n_draws, own)
         return estimate, float(np.sqrt(within + added)), free
 
-    def joint_test(self, rows: Floats, outcome: int) -> tuple[float, float, float]:
+    def joint_test(self, rows: Doubles, outcome: int) -> tuple[float, float, float]:
         """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
 
         Li, Raghunathan and Rubin's pooling of several coefficients (their D1). By
@@ -326,7 +326,7 @@ def degrees_of_freedom(within: float, added: float, m: int, complete: float) -> 
 
 
 def pool(
-    fits: Iterable[tuple[Floats, Floats]], freedom: Callable[[Floats], float]
+    fits: Iterable[tuple[Doubles, Doubles]], freedom: Callable[[Doubles], float]
 ) -> Pooled:
     """Pool the coefficients and covariances of several draws."""
     coefficients, covariances = zip(*fits, strict=True)
@@ -351,7 +351,7 @@ def check_covariance(robust: Any) -> str:
     )
 
 
-def adjusted(p_values: Floats, method: str | None) -> Floats:
+def adjusted(p_values: Doubles, method: str | None) -> Doubles:
     """Return p-values for several tests: by Holm, by Benjamini-Hochberg, or as is."""
     if method is None or p_values.size == 0:
         return p_values

@@ -17,11 +17,11 @@ from scipy import stats
 from topicfold.core.parameters import level_of_caller
 from topicfold.core.side_table import SideTable
 from topicfold.core.tables import Table, html_table, text_table
+from topicfold.core.typing import Doubles
 from topicfold.effects.design import Covariate, Design
 from topicfold.effects.regression import Outcome, Pooled, adjusted
 from topicfold.exceptions import DataError, DataWarning
 
-Floats = NDArray[np.float64]
 LEVEL = 0.95
 POINTS = 40  # of a curve
 DAYS_OF_YEAR = 365.25
@@ -39,7 +39,7 @@ class Contrast:
 
     covariate: str
     label: str  # such as "party: right - left", "age: +1" or "age: 60 - 20"
-    weights: Floats  # of the coefficients, (p,)
+    weights: Doubles  # of the coefficients, (p,)
     ends: tuple[str, ...] = ()  # the values compared, first minus second; not of slopes
     unit: str = ""  # of a slope; "date" where dates are compared
 
@@ -69,15 +69,22 @@ class Effects:
         From `split_sample`: the fitted model, and the documents its topics are from.
     """
 
-    changed: frozenset[int] = frozenset()
     model_: Any = None
     split_: NDArray[np.bool_] | None = None
 
-    def __init__(self, design: Design, outcomes: list[Outcome], pooled: Pooled) -> None:
+    def __init__(
+        self,
+        design: Design,
+        outcomes: list[Outcome],
+        pooled: Pooled,
+        notes: tuple[str, ...],
+        changed: frozenset[int],
+    ) -> None:
         self.design = design
         self.outcomes = outcomes
         self.pooled = pooled
-        self.notes = design.notes
+        self.notes = notes
+        self.changed = changed
 
     # Tables
 
@@ -442,7 +449,7 @@ class Effects:
         return _adjust(rows, adjust)
 
     def _interval(
-        self, weights: Floats, outcome: int, level: float, name: str = "estimate"
+        self, weights: Doubles, outcome: int, level: float, name: str = "estimate"
     ) -> dict[str, float]:
         if not 0 < level < 1:
             raise DataError(f"level is {level!r}. Give a number between 0 and 1.")
@@ -453,7 +460,8 @@ class Effects:
         found = {name: estimate, "error": error}
         found |= {"low": estimate - half, "high": estimate + half}
         if name == "estimate":
-            found["p"] = _p_value(estimate, error, free)
+            p = 2 * stats.t.sf(abs(estimate) / error, free) if error > 0 else np.nan
+            found["p"] = float(p)
         return found
 
     def _title(self) -> str:
@@ -465,10 +473,14 @@ class Effects:
         if self.pooled.n_draws < 2:
             return remarks
         if adjust is not None:
-            tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
-            return [*remarks, f"p-values are adjusted for {tests} ({adjust})."]
+            done = f"p-values are adjusted for {self._tests} ({adjust})."
+            return [*remarks, done]
         advice = "To adjust them: table(adjust='fdr')."
         return [*remarks, f"{self._number_of_tests()} {advice}"]
+
+    @property
+    def _tests(self) -> str:
+        return "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
 
     def _not_determined(self) -> str:
         names = ", ".join(self.outcomes[place].name for place in sorted(self.changed))
@@ -477,11 +489,9 @@ class Effects:
     def _number_of_tests(self) -> str:
         if self.pooled.n_draws < 2:
             return ""
-        tests = "1 test" if self.n_tests == 1 else f"{self.n_tests:,} tests"
-        by_chance = 0.05 * self.n_tests
         return (
-            f"{tests}, not adjusted: without any effect about {by_chance:.1f} would "
-            "have p < 0.05."
+            f"{self._tests}, not adjusted: without any effect about "
+            f"{0.05 * self.n_tests:.1f} would have p < 0.05."
         )
 
 
@@ -493,12 +503,6 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
         for name, value in row.items()
         if name != "effect"
     }
-
-
-def _p_value(estimate: float, error: float, free: float) -> float:
-    if error <= 0:
-        return float("nan")
-    return float(2 * stats.t.sf(abs(estimate) / error, free))
 
 
 def _adjust(rows: Table, method: str | None) -> Table:

@@ -20,7 +20,13 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import normalize_rows, row_sums, rows_of
-from topicfold.core.threads import balanced_ranges, even_ranges, n_ranges, run_ranges
+from topicfold.core.threads import (
+    balanced_ranges,
+    even_ranges,
+    n_ranges,
+    run_balanced,
+    run_ranges,
+)
 from topicfold.core.typing import Array
 from topicfold.engine import kernels
 from topicfold.engine.protocol import DocumentPass, Engine, PassOptions
@@ -128,14 +134,15 @@ class CpuEngine(Engine):
         self._over_rows(rows, len(packed))
         return theta
 
-    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
+    def add_prior(self, counts: Array, prior: Array, out: Array | None) -> Array:
         """See the protocol."""
+        found = np.empty_like(counts) if out is None else out
 
         def rows(start: int, stop: int) -> None:
-            np.add(counts[start:stop], prior, out=out[start:stop])
+            np.add(counts[start:stop], prior, out=found[start:stop])
 
-        self._over_rows(rows, len(out))
-        return out
+        self._over_rows(rows, len(found))
+        return found
 
     def pack_topics(self, phi: Array) -> Array:
         """Copy (K, V) topics word-major in the order of frequency, padded."""
@@ -347,7 +354,7 @@ def document_layout(
         # SciPy may have made arrays of its own.
         counts[lo:hi], indices[lo:hi] = rows.data, rows.indices
 
-    run_ranges(sort, balanced_ranges(X.indptr, n_ranges(threads)), threads)
+    run_balanced(sort, X.indptr, threads)
     return DocumentLayout(X.indptr.astype(np.int64), indices, counts, word_order)
 
 

@@ -201,8 +201,8 @@ class Engine(Protocol):
     ) -> DocumentPass:
         raise NotImplementedError
 
-    def add_prior(self, counts: Array, prior: Array, out: Array) -> Array:
-        """Return ``N_dk + prior`` (packed), written to `out`."""
+    def add_prior(self, counts: Array, prior: Array, out: Array | None) -> Array:
+        """Return ``N_dk + prior`` (packed), written to `out` or to a new array."""
         return np.add(counts, prior, out=out)
 
     def word_pass(self, parameters: Array, weights: Array, out: Array) -> Array:

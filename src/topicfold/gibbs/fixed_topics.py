@@ -20,12 +20,7 @@ from scipy import sparse
 
 from topicfold.core.counts import normalize_rows, token_words
 from topicfold.core.jit import elementwise, inline, kernel, lean_kernel
-from topicfold.core.threads import (
-    RANGES_PER_THREAD,
-    balanced_ranges,
-    n_threads,
-    run_ranges,
-)
+from topicfold.core.threads import n_threads, run_balanced
 from topicfold.core.typing import Array
 
 
@@ -145,22 +140,14 @@ def _run(
 ) -> None:
     """Run a kernel over all documents; `work` says how much of it is before each."""
     longest = int(np.diff(parts.doc_ptr).max(initial=0))
-    run_documents(
+    run_balanced(
         lambda a, b: kernel(
             a, b, *parts[:4], alpha, plan, parts.keys,
             fixed_scratch(len(alpha), longest), out,
         ),
         work,
-        n_jobs,
+        n_threads(n_jobs),
     )  # fmt: skip
-
-
-def run_documents(
-    task: Callable[[int, int], None], work: NDArray[np.integer], n_jobs: int | None
-) -> None:
-    """Run a task over ranges of documents, of about the same work each."""
-    threads = n_threads(n_jobs)
-    run_ranges(task, balanced_ranges(work, threads * RANGES_PER_THREAD), threads)
 
 
 # Counter-based random numbers, splitmix64: the i-th number of a stream is a hash of

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topicfold.core.counts import SMALLEST_PRIOR
+from topicfold.core.counts import SMALLEST_PRIOR, pair_counts
 from topicfold.core.threads import one_blas_thread
 from topicfold.gibbs.pairs import Sampled, worth_of_pairs
 from topicfold.gibbs.sampler import CollapsedGibbs
@@ -139,12 +139,9 @@ class HdpGibbs(CollapsedGibbs):
 
         Each topic is in one pair at most; in a later turn, with its next neighbour.
         """
-        tokens, n_topics = self.tokens, len(self.alpha)
-        code = self.topic_of.astype(np.int64) * tokens.n_terms + tokens.words
-        counts = np.bincount(code, minlength=n_topics * tokens.n_terms)
-        share = np.sqrt(
-            counts.reshape(n_topics, -1) / np.maximum(self.totals, 1)[:, None]
-        )
+        shape = len(self.alpha), self.tokens.n_terms
+        counts = pair_counts(self.topic_of, self.tokens.words, shape)
+        share = np.sqrt(counts / np.maximum(self.totals, 1)[:, None])
         with one_blas_thread():
             like = share @ share.T
         np.fill_diagonal(like, -1.0)

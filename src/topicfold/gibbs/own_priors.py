@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,17 +23,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from topicfold.core.counts import normalize_rows
-from topicfold.core.jit import inline, kernel, lean_kernel
+from topicfold.core.jit import lean_kernel
+from topicfold.core.threads import n_threads, run_balanced
 from topicfold.core.typing import Array
 from topicfold.gibbs.fixed_topics import (
     FixedTopics,
     known_words,
-    run_documents,
     stream_key,
     uniform,
 )
 from topicfold.gibbs.sampler import CollapsedGibbs
-from topicfold.gibbs.sampler_kernels import START_SWEEPS
+from topicfold.gibbs.sampler_kernels import drawn
 from topicfold.gibbs.tokens import Block
 from topicfold.parts.sides import learn_from
 from topicfold.parts.together import SideData, prior_of, spread
@@ -95,12 +94,8 @@ class SidedGibbs(CollapsedGibbs):
         self.own = OwnPriors.of(self.sides)
         super().__init__(X, alpha, eta, **options)
 
-    def _first_topics(self) -> Any:
-        rows = np.zeros((0, len(self.alpha)))
-        if self._phi is not None:
-            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
-        given = self.tokens.words, rows, self.own, self.seed, self.topic_of
-        return lambda a, b: start_own(a, b, self.tokens.doc_ptr, *given)
+    def _own_topics(self) -> tuple[NDArray[Any], ...]:
+        return self.own.ptr[:-1], self.own.ptr[1:], self.own.topics, self.own.alpha
 
     def iterate(self) -> float:
         """One sweep; in the burn-in, sides learn from the counts of documents."""
@@ -123,10 +118,9 @@ class SidedGibbs(CollapsedGibbs):
     def finish(self) -> None:
         """Let sides learn what needs the end alone."""
         counts = self._summed()[1] / max(self.n_samples, 1)
-        now = self.sides.at(self.n_sweeps, self.alpha, self.eta)
-        context = replace(now.context, last=True)
-        self.sides = replace(now, context=context)
-        for side, data in now.pairs():
+        self.sides = self.sides.at(self.n_sweeps, self.alpha, self.eta, last=True)
+        context = self.sides.context
+        for side, data in self.sides.pairs():
             if side.learns_last:
                 sums = functools.partial(side.gather, counts, data, context)
                 learn_from(side, sums, context)
@@ -181,22 +175,8 @@ def own_mixtures(
         fixed = parts.doc_ptr, parts.words, parts.rows, own, plan, parts.keys
         sample_own_mixtures(a, b, *fixed, scratch, sums)
 
-    run_documents(sample, parts.doc_ptr, n_jobs)
+    run_balanced(sample, parts.doc_ptr, n_threads(n_jobs))
     return own.mixtures(sums, n_samples).astype(X.dtype)
-
-
-@inline
-def drawn(u, first, last, work):
-    """Return the place at u of the masses ``work[: last - first]``, from `first` on."""
-    total = 0.0
-    for j in range(last - first):
-        total += work[j]
-    left = u * total - work[0]
-    j = first
-    while left >= 0.0 and j < last - 1:
-        j += 1
-        left -= work[j - first]
-    return j
 
 
 @lean_kernel
@@ -239,38 +219,6 @@ def sample_own_documents(
         if end > begin:
             loglik += math.lgamma(total) - math.lgamma(end - begin + total)
         out_loglik[d] = loglik
-        for j in range(a, b):
-            counts[own_topics[j]] = 0.0
-
-
-@kernel
-def start_own(first, last, doc_ptr, words, phi, own, seed, out_topics):
-    """Give the tokens of documents [first, last) topics of their documents.
-
-    By ``(N_dk + α_dk) φ_kw``, in a few sweeps, or at random if `phi` has no rows.
-    """
-    ptr, own_topics, alpha = own
-    counts = np.zeros(phi.shape[1])
-    work = np.empty(phi.shape[1])
-    for d in range(first, last):
-        begin, end = doc_ptr[d], doc_ptr[d + 1]
-        a, b = ptr[d], ptr[d + 1]
-        key = stream_key(seed, 0, d)
-        if len(phi) == 0:
-            for i in range(begin, end):
-                out_topics[i] = own_topics[a + int(uniform(key, i - begin) * (b - a))]
-            continue
-        for sweep in range(START_SWEEPS):
-            for i in range(begin, end):
-                if sweep > 0:
-                    counts[uint32(out_topics[i])] -= 1.0
-                for j in range(a, b):
-                    k = own_topics[j]
-                    work[j - a] = (counts[k] + alpha[j]) * phi[words[i], k]
-                u = uniform(key, sweep * (end - begin) + i - begin)
-                k = own_topics[drawn(u, a, b, work)]
-                out_topics[i] = k
-                counts[k] += 1.0
         for j in range(a, b):
             counts[own_topics[j]] = 0.0
 

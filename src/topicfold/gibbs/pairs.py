@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from topicfold.core.counts import SMALLEST_PRIOR
+from topicfold.core.counts import SMALLEST_PRIOR, pair_counts
 from topicfold.core.jit import kernel, part
-from topicfold.core.threads import balanced_ranges, n_ranges, run_ranges
+from topicfold.core.threads import run_balanced
 from topicfold.engine.special import prefetch_row
 from topicfold.gibbs.fixed_topics import stream_key, uniform
 
@@ -76,8 +76,8 @@ class Pairs(NamedTuple):
     def counts(self, pair: int) -> NDArray[np.int64]:
         """Return how often each word is on either side of a pair (V, 2)."""
         own = slice(*self.tokens.pair_ptr[pair : pair + 2])
-        codes = 2 * self.tokens.words[own] + self.tokens.sides[own]
-        return np.bincount(codes, minlength=2 * self.n_terms).reshape(-1, 2)
+        tokens = self.tokens
+        return pair_counts(tokens.words[own], tokens.sides[own], (self.n_terms, 2))
 
 
 def halves(
@@ -130,13 +130,8 @@ def _weighed(
     two, totals = np.zeros(n_pairs), np.zeros((COUNTED, n_pairs, 2))
     most = np.bincount(grouped.words).max(initial=0)
     table = gammaln(np.arange(most + 1) + eta) - gammaln(eta)
-    run_ranges(
-        weigh_pairs,
-        balanced_ranges(grouped.pair_ptr, n_ranges(threads)),
-        threads,
-        *(tuple(grouped), tokens.n_terms, alpha, float(eta), plan, table),
-        *(two, totals),
-    )
+    known = tuple(grouped), tokens.n_terms, alpha, float(eta), plan, table
+    run_balanced(weigh_pairs, grouped.pair_ptr, threads, *known, two, totals)
     size = eta * tokens.n_terms
     for left, right in totals.transpose(0, 2, 1):
         two -= gammaln(left + size) + gammaln(right + size) - gammaln(size)

@@ -24,14 +24,13 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR, normalize_rows
-from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import n_threads, run_balanced
 from topicfold.core.typing import Array
 from topicfold.gibbs import sampler_kernels as kernels
 from topicfold.gibbs.pairs import PRIOR_STEPS, alpha_from_codes
 from topicfold.gibbs.tokens import FEWEST_FOR_A_ROW, Block, Tokens
 
 PRIORS_EVERY = 5
-RANGES_A_THREAD = 4
 # log Γ is looked up for counts below these.
 SMALL_DOCUMENT_COUNT = 64
 SMALL_WORD_COUNT = 4096
@@ -116,9 +115,13 @@ class CollapsedGibbs:
 
     def start(self) -> float:
         """Draw the first topics: of `phi`, or given those of the blocks before."""
-        task = self._first_topics()
+        rows = np.zeros((0, len(self.alpha)))
+        if self._phi is not None:
+            rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
+        tokens = self.tokens.doc_ptr, self.tokens.words, rows
+        given = *tokens, self._own_topics(), self.seed, self.topic_of
         for block in self.blocks:
-            self._over_documents(block, task)
+            self._over_documents(block, lambda a, b: kernels.draw_topics(a, b, *given))
             self._recount(block, counted=False)
             if self._phi is None:
                 self._sample(block)
@@ -127,15 +130,12 @@ class CollapsedGibbs:
         self._phi = None
         return self.log_joint()
 
-    def _first_topics(self) -> Callable[[int, int], Any]:
-        """Return what gives the tokens of a range of documents their first topics."""
-        doc_ptr, words = self.tokens.doc_ptr, self.tokens.words
-        if self._phi is None:
-            drawn = len(self.alpha), self.seed, self.topic_of
-            return lambda a, b: kernels.random_topics(a, b, doc_ptr, *drawn)
-        rows = np.ascontiguousarray(self._phi[:, self.tokens.terms].T, np.float64)
-        shared = words, rows, self.alpha, self.seed, self.topic_of
-        return lambda a, b: kernels.draw_topics(a, b, doc_ptr, *shared)
+    def _own_topics(self) -> tuple[NDArray[Any], ...]:
+        """Return where the topics of documents start and end in a list, it, and α."""
+        first = np.zeros(self.tokens.n_documents, dtype=np.int64)
+        n_topics = len(self.alpha)
+        topics = np.arange(n_topics, dtype=np.uint32)
+        return first, first + n_topics, topics, self.alpha
 
     def iterate(self) -> float:
         """One sweep over all tokens; learn the priors or keep a sample when due."""
@@ -159,7 +159,8 @@ class CollapsedGibbs:
         n_used = int(np.searchsorted(block.words, self.tokens.n_frequent))
         last = int(block.words[n_used - 1]) + 1 if n_used else 0
         sought = self.rows, weights[1], eta, self.prior_mass
-        self._in_ranges(np.arange(last + 1), kernels.prior_masses, *sought)
+        words = np.arange(last + 1)
+        run_balanced(kernels.prior_masses, words, self.threads, *sought)
         corpus = self.corpus(block)
         sweep = self.n_sweeps + 1  # 0 is the key of the random start
         self._over_documents(
@@ -179,11 +180,8 @@ class CollapsedGibbs:
         return doc_ptr, self.tokens.words, self.topic_of, self.old, begin
 
     def _over_documents(self, block: Block, task: Callable[[int, int], Any]) -> None:
-        first = block.first
-        self._in_ranges(
-            self.tokens.doc_ptr[first : block.last + 1],
-            lambda a, b: task(first + a, first + b),
-        )
+        first, ends = block.first, self.tokens.doc_ptr[block.first : block.last + 1]
+        run_balanced(lambda a, b: task(first + a, first + b), ends, self.threads)
 
     def _recount(self, block: Block, *, counted: bool) -> None:
         """Bring the counts of a block's words up to date, and N_k."""
@@ -196,24 +194,17 @@ class CollapsedGibbs:
                 a, b, block[2:], corpus, counted, self.rows, self.lists, changes[a]
             )
 
-        self._in_ranges(block.ptr, change)
+        run_balanced(change, block.ptr, self.threads)
         # Whole numbers: their sum has no order.
         self.totals += sum(changes.values())
-
-    def _in_ranges(
-        self, work: NDArray[np.integer], task: Callable[..., Any], *arguments: Any
-    ) -> None:
-        ranges = [(0, len(work) - 1)]
-        if self.threads > 1:
-            ranges = balanced_ranges(work, self.threads * RANGES_A_THREAD)
-        run_ranges(task, ranges, self.threads, *arguments)
 
     def log_joint(self) -> float:
         """Log P(w, z | α, η) of the current topics of the tokens."""
         tokens, eta = self.tokens, self.eta
         words = np.empty(tokens.n_terms)
         counts = self.rows, self.lists, self._eta_table, eta, words
-        self._in_ranges(np.arange(tokens.n_terms + 1), kernels.word_loglik, *counts)
+        ends = np.arange(tokens.n_terms + 1)
+        run_balanced(kernels.word_loglik, ends, self.threads, *counts)
         size = tokens.n_terms * eta
         topics = gammaln(size) - gammaln(self.totals + size)
         return float(self._documents_value() + topics.sum() + words.sum())
@@ -264,8 +255,8 @@ class CollapsedGibbs:
                 np.zeros((tokens.n_documents, n_topics), dtype=np.float32),
             )
         words, documents = sums
-        of_words = self.rows, self.lists, words
-        self._in_ranges(np.arange(len(words) + 1), kernels.add_word_counts, *of_words)
+        of_words, ends = (self.rows, self.lists, words), np.arange(len(words) + 1)
+        run_balanced(kernels.add_word_counts, ends, self.threads, *of_words)
         self._add_documents(documents)
         return sums
 
@@ -273,7 +264,7 @@ class CollapsedGibbs:
         """Add the state's N_dk to sums."""
         ends = self.tokens.doc_ptr
         own = ends, self.topic_of, sums
-        self._in_ranges(ends, kernels.add_document_counts, *own)
+        run_balanced(kernels.add_document_counts, ends, self.threads, *own)
         return sums
 
     def _summed(self) -> tuple[Array, Array]:

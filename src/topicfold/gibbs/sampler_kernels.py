@@ -287,48 +287,57 @@ def change_list(ptr, length, list_topics, list_counts, r, k, change):
         length[r] -= 1
 
 
-@kernel
-def random_topics(first, last, doc_ptr, n_topics, seed, out_topics):
-    """Give the tokens of documents [first, last) topics at random."""
-    for d in range(first, last):
-        key = stream_key(seed, 0, d)
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            out_topics[i] = int(uniform(key, i - doc_ptr[d]) * n_topics)
+@inline
+def drawn(u, first, last, work):
+    """Return the place at u of the masses ``work[: last - first]``, from `first` on."""
+    total = 0.0
+    for j in range(last - first):
+        total += work[j]
+    left = u * total - work[0]
+    j = first
+    while left >= 0.0 and j < last - 1:
+        j += 1
+        left -= work[j - first]
+    return j
 
 
 @kernel
-def draw_topics(first, last, doc_ptr, words, phi, alpha, seed, out_topics):
-    """Give the tokens of documents [first, last) topics by ``(N_dk + α_k) φ_kw``.
+def draw_topics(first, last, doc_ptr, words, phi, own, seed, out_topics):
+    """Give the tokens of documents [first, last) topics by ``(N_dk + α_dk) φ_kw``.
 
-    Row ``words[i]`` of `phi` is of token i. A first sweep counts the tokens before,
-    others all tokens of the document but the one that is drawn.
+    `own` has where the topics of each document start and end in a list of topics, the
+    list, and their α. Row ``words[i]`` of `phi` is of token i; without rows, topics are
+    random, as they are where all masses are zero. A first sweep counts the tokens
+    before, others all tokens of the document but the one that is drawn.
     """
-    n_topics = len(alpha)
-    counts = np.zeros(n_topics)
+    starts, ends, own_topics, alpha = own
+    counts = np.zeros(phi.shape[1])
+    work = np.empty(phi.shape[1])
     for d in range(first, last):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
+        a, b = starts[d], ends[d]
         key = stream_key(seed, 0, d)
+        if len(phi) == 0:
+            for i in range(begin, end):
+                out_topics[i] = own_topics[a + int(uniform(key, i - begin) * (b - a))]
+            continue
         for sweep in range(START_SWEEPS):
             for i in range(begin, end):
                 if sweep > 0:
                     counts[uint32(out_topics[i])] -= 1.0
                 row = phi[words[i]]
-                total = 0.0
-                for k in range(n_topics):
-                    total += (counts[k] + alpha[k]) * row[k]
+                none = True
+                for j in range(a, b):
+                    k = own_topics[j]
+                    work[j - a] = (counts[k] + alpha[j]) * row[k]
+                    none = none and work[j - a] == 0.0
                 u = uniform(key, sweep * (end - begin) + i - begin)
-                drawn = 0
-                if total > 0.0:
-                    left = u * total - (counts[0] + alpha[0]) * row[0]
-                    while left >= 0.0 and drawn < n_topics - 1:
-                        drawn += 1
-                        left -= (counts[drawn] + alpha[drawn]) * row[drawn]
-                else:
-                    drawn = int(u * n_topics)
-                out_topics[i] = drawn
-                counts[drawn] += 1.0
-        for i in range(begin, end):
-            counts[uint32(out_topics[i])] = 0.0
+                place = a + int(u * (b - a)) if none else drawn(u, a, b, work)
+                k = own_topics[place]
+                out_topics[i] = k
+                counts[k] += 1.0
+        for j in range(a, b):
+            counts[own_topics[j]] = 0.0
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from topicfold.core.counts import normalize_rows, token_words
+from topicfold.core.counts import normalize_rows, pair_counts, token_words
 from topicfold.core.typing import Array
 from topicfold.gibbs import tree_kernels as kernels
 from topicfold.gibbs.open_number import drawn_concentration
@@ -233,8 +233,7 @@ class NestedCrp:
         """Log P(words, levels, paths | α, η, γ)."""
         counts, totals, documents, _, _ = self.nodes
         total = kernels.tree_log_words(counts, totals, documents, self.eta)
-        code = self.rows * self.depth + self.levels
-        of_levels = np.bincount(code, minlength=len(self.lengths) * self.depth)
+        of_levels = self._tokens_by_level()
         total += (gammaln(of_levels + self.alpha) - gammaln(self.alpha)).sum()
         size = self.alpha * self.depth
         total += (gammaln(size) - gammaln(self.lengths + size)).sum()
@@ -258,11 +257,12 @@ class NestedCrp:
                 np.zeros((len(self.lengths), self.depth), dtype=np.float32),
             )
         sums[0][...] += self.nodes.counts[used]
-        code = self.rows * self.depth + self.levels
-        sums[1][...] += np.bincount(code, minlength=sums[1].size).reshape(
-            -1, self.depth
-        )
+        sums[1][...] += self._tokens_by_level()
         return sums
+
+    def _tokens_by_level(self) -> NDArray[np.int64]:
+        shape = len(self.lengths), self.depth
+        return pair_counts(self.rows, self.levels, shape)
 
     def _means(self) -> tuple[Array, Array]:
         words, of_levels = self._added(None) if self._sums is None else self._sums

@@ -15,17 +15,16 @@ nothing of size entries × topics is kept.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, row_sums
 from topicfold.core.jit import inline, kernel
 from topicfold.core.saved import SMALLEST
-from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import n_threads, run_balanced
 from topicfold.core.typing import Array
 
 # Steps of the fixed point inside an entry; updates of a document.
@@ -140,18 +139,14 @@ class BurstyTopics:
         self.prior = np.asarray(prior, dtype=np.float64)
         self.threads = n_threads(n_jobs)
 
-    def _run(self, kernel: Any, work: NDArray[np.integer], *arguments: Any) -> None:
-        ranges = balanced_ranges(work, self.threads * 4)
-        run_ranges(kernel, ranges, self.threads, *arguments)
-
     def counts(self, X: sparse.csr_matrix) -> tuple[Array, NDArray[np.float64]]:
         """Return N_dk of documents, and their log-likelihood, token by token."""
         rows = X.indptr, X.indices, X.data
-        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        lengths = row_sums(X)
         counts = lengths[:, None] * (self.prior / self.prior.sum())
         loglik = np.zeros(X.shape[0])
         fixed = self.beta, self.strength, self.prior, counts, loglik
-        self._run(bursty_documents, X.indptr, rows, *fixed)
+        run_balanced(bursty_documents, X.indptr, self.threads, rows, *fixed)
         return counts, loglik
 
     def mixtures(self, X: sparse.csr_matrix) -> Array:
@@ -168,8 +163,8 @@ class BurstyTopics:
         found = np.empty(asked.nnz)
         rows = seen.indptr, seen.indices, seen.data
         wanted = asked.indptr, asked.indices
-        fixed = self.beta, self.strength, self.prior, counts, found
-        self._run(bursty_predictions, asked.indptr, rows, wanted, *fixed)
+        fixed = wanted, self.beta, self.strength, self.prior, counts, found
+        run_balanced(bursty_predictions, asked.indptr, self.threads, rows, *fixed)
         return found
 
 

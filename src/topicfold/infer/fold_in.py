@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import OuterSum, normalize_rows
+from topicfold.core.counts import OuterSum, normalize_rows, row_sums
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
@@ -338,7 +338,7 @@ def neighbor_fold_in(
     gives for lengths and degrees: the model's own θ-step for one row. `edges` are the
     weights of documents' edges to training documents; `options` those of `fold_in`.
     """
-    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    lengths = row_sums(X)
     degrees = np.asarray(edges.sum(axis=1)).ravel()
     means = np.asarray(edges @ training_theta.astype(np.float64))
     means /= np.maximum(degrees, 1e-300)[:, None]

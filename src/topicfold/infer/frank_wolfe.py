@@ -38,12 +38,7 @@ from numpy.typing import NDArray
 
 from topicfold.core.counts import rows_of
 from topicfold.core.jit import SPACE, kernel, part
-from topicfold.core.threads import (
-    RANGES_PER_THREAD,
-    balanced_ranges,
-    n_threads,
-    run_ranges,
-)
+from topicfold.core.threads import balanced_ranges, n_ranges, n_threads, run_ranges
 
 # Rows of θ that one task holds densely before they become CSR.
 _MAX_ROWS = 2048
@@ -147,7 +142,7 @@ def _infer_on_threads(
         )  # fmt: skip
         parts[start] = indices[:n_written].copy(), data[:n_written].copy(), counts, info
 
-    ranges = _cut(balanced_ranges(U.indptr, RANGES_PER_THREAD * threads))
+    ranges = _cut(balanced_ranges(U.indptr, n_ranges(threads)))
     run_ranges(infer_range, ranges, threads)
     return tuple(
         np.concatenate(part)

@@ -16,9 +16,9 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.preprocessing import normalize
 
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import normalize_rows, row_sums
 from topicfold.core.threads import blocks_of, n_threads
-from topicfold.core.typing import Array
+from topicfold.core.typing import Array, Doubles
 from topicfold.engine import make_engine
 from topicfold.exceptions import DataError
 from topicfold.graph.neighbors import (
@@ -153,7 +153,7 @@ def smoothed_documents(
     shares[:, 0] = own
     mixing = neighbor_matrix(lists, shares, X.shape[0])
     mixing.sort_indices()
-    totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    totals = row_sums(X)
     scale = sparse.diags_array(1.0 / np.where(totals > 0, totals, 1.0))
     mixed = sparse.csr_array(mixing @ scale @ sparse.csr_array(X, dtype=np.float64))
     mixed.eliminate_zeros()
@@ -227,8 +227,6 @@ def expected_topic_counts(
     return engine.unpack_topics(counts.words)
 
 
-Float64 = NDArray[np.float64]
-
 # Documents with the corpus' share of classes that are added to those of a word.
 SMOOTHING = 5.0
 # A divergence below this is rounding.
@@ -240,7 +238,7 @@ RIDGE_STEPS = 15
 LEAST_SHARE = 1e-6
 
 
-def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
+def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Doubles:
     """Return how much a word tells of the class, ``√KL(p(c|w) ‖ p(c))``.
 
     ``p(c|w)`` is the share of class c among the labelled documents that have w,
@@ -258,7 +256,7 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     divergence = (shares * np.log(ratio)).sum(axis=1)
     # Rounding errors of a zero must not be scaled up.
     told = (totals.ravel() > 0) & (divergence > NOISE)
-    weights: Float64 = np.sqrt(np.where(told, divergence, 0.0))
+    weights: Doubles = np.sqrt(np.where(told, divergence, 0.0))
     spread = float(np.log1p(X.data) @ weights[X.indices])
     if not spread > 0:
         raise DataError(
@@ -269,7 +267,7 @@ def class_word_weights(X: Any, members: NDArray[np.bool_]) -> Float64:
     return weights * (X.data.sum(dtype=np.float64) / spread)
 
 
-def weighted_words(X: sparse.csr_matrix, weights: Float64) -> sparse.csr_matrix:
+def weighted_words(X: sparse.csr_matrix, weights: Doubles) -> sparse.csr_matrix:
     """Return ``log(1 + X_dw) weight_w``, of the type of X."""
     data = (np.log1p(X.data) * weights[X.indices]).astype(X.dtype)
     weighted = sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=True)
@@ -284,7 +282,7 @@ def neighbor_mixtures(
     *,
     n_neighbors: int,
     n_jobs: int | None = None,
-) -> tuple[Float64, NDArray[np.bool_]]:
+) -> tuple[Doubles, NDArray[np.bool_]]:
     """Return the mean mixture of each document's nearest index documents.
 
     Neighbours count by their similarity; with X None the documents are those of the
@@ -302,7 +300,7 @@ def neighbor_mixtures(
     return means, totals > 0
 
 
-def word_regression(X: Any, theta: Any) -> tuple[Float64, Float64]:
+def word_regression(X: Any, theta: Any) -> tuple[Doubles, Doubles]:
     """Return the ridge regression of mixtures on words, and the mean mixture.
 
     Minimises ``‖A W − (θ − mean θ)‖² + λ ‖W‖²``, A the rows of X at length 1, by

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from topicfold.core.counts import row_sums
 from topicfold.core.jit import kernel
 from topicfold.core.threads import n_threads
 from topicfold.core.typing import Array
@@ -37,10 +38,11 @@ class FstmLearning:
     The objective is ``ℒ = Σ_d Σ_w X_dw log Σ_k θ_dk φ_kw``. Inference maximises it
     over θ; the topics maximise its bound ``Σ_dwk X_dw θ_dk log φ_kw`` over φ. So a
     step of both may lower ℒ a little, unlike one of EM. `phi` (K, V) is the start.
+    Of a corpus in blocks the counts of topics are kept, in place of mixtures.
     """
 
     theta: Any = None
-    _kept: Array | None = None
+    counts: Array | None = None
 
     def __init__(self, X: Any, phi: Array, options: InferenceOptions) -> None:
         self.X = X
@@ -49,14 +51,18 @@ class FstmLearning:
 
     def start(self) -> float:
         """Infer the mixtures under the first topics."""
-        self.theta, objective = _inferred(self.X, self.word_major, self.options)
+        under = self.X, self.word_major, self.options
+        if isinstance(self.X, BlockCorpus):
+            self.counts, objective = expected_counts(*under)
+        else:
+            self.theta, objective = _inferred(*under)
         return objective
 
     def iterate(self) -> float:
         """Update the topics, then the mixtures; return ℒ."""
-        if self.theta is None and self._kept is None:
+        if self.theta is None and self.counts is None:
             raise RuntimeError("call start() before iterate()")
-        counts = self._kept
+        counts = self.counts
         if counts is None:
             counts = topic_counts(self.X, self.theta)
         self.word_major = topics_from_counts(counts, self.word_major)
@@ -81,28 +87,11 @@ class FstmLearning:
         return np.ascontiguousarray(self.word_major.T)
 
     def doc_topics(self) -> Array:
-        """Mixtures (D, K), dense."""
+        """Mixtures (D, K), dense; of a corpus in blocks, memory-mapped."""
+        if self.theta is None:
+            return dense_mixtures(self.X, self.word_major, self.options)
         theta: Array = self.theta.toarray()
         return theta
-
-
-class BlockedFstm(FstmLearning):
-    """`FstmLearning` over a corpus in blocks: counts are kept in place of mixtures."""
-
-    def start(self) -> float:
-        """Infer and count the mixtures of all blocks."""
-        self._kept, objective = expected_counts(self.X, self.word_major, self.options)
-        return objective
-
-    def doc_topics(self) -> Array:
-        """Mixtures (D, K), dense, memory-mapped."""
-        return dense_mixtures(self.X, self.word_major, self.options)
-
-
-def learning_of(X: Any, phi: Array, options: InferenceOptions) -> FstmLearning:
-    """Return the learning for a CSR matrix or a corpus in blocks."""
-    kind = BlockedFstm if isinstance(X, BlockCorpus) else FstmLearning
-    return kind(X, phi, options)
 
 
 def _inferred(
@@ -110,7 +99,7 @@ def _inferred(
 ) -> tuple[Any, float]:
     """Return the mixtures under these topics, sparse, and ``ℒ``."""
     theta, info = frank_wolfe(X, word_major, **options._asdict(), return_info=True)
-    lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    lengths = row_sums(X)
     return theta, float(lengths @ info.objective)
 
 

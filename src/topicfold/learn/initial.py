@@ -20,6 +20,7 @@ from sklearn.utils.extmath import randomized_svd
 from topicfold.core.counts import (
     SparseRows,
     column_sums,
+    row_sums,
     smooth_idf,
     tall_product,
 )
@@ -202,7 +203,7 @@ class _Start(NamedTuple):
             drawn = self.rng.choice(len(given), CLUSTER_DOCUMENTS, replace=False)
             given, whole = given[np.sort(drawn)], whole[np.sort(drawn)]
         X, rows = _compared(whole, CLUSTER_DOCUMENTS, self.rng)
-        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        lengths = row_sums(X)
         rows.data *= np.repeat(np.sqrt(lengths / lengths.mean()), np.diff(rows.indptr))
         common, n_apart = self._common(X)
         n_clusters = self.n_topics - n_apart
@@ -416,17 +417,8 @@ def _tight_clusters(
     rows, some = places, places.shape[1] > PLACE_DIMENSIONS
     if some:
         rows = _first_dimensions(places, PLACE_DIMENSIONS, threads)
-    runs = (
-        _k_means(
-            rows,
-            n_clusters,
-            rng,
-            threads,
-            n_steps=PLACE_STEPS,
-            n_candidates=PLACE_SEEDS,
-        )
-        for _ in range(PLACE_RUNS)
-    )
+    how = {"n_steps": PLACE_STEPS, "n_candidates": PLACE_SEEDS}
+    runs = (_k_means(rows, n_clusters, rng, threads, **how) for _ in range(PLACE_RUNS))
     best = max(runs, key=lambda run: np.linalg.norm(run @ rows, axis=1).sum())
     if not some:
         return best

@@ -146,7 +146,7 @@ class Learner:
     _every_word: Array | None = None
     _spare_documents: Any = None
     _evaluated: tuple[Any, DocumentPass] | None = None
-    _pass: DocumentPass | None = None
+    _pass: Any = None  # the last `DocumentPass`
     _safe = False
 
     def __init__(
@@ -256,7 +256,7 @@ class Learner:
 
     def advance(self) -> None:
         """New topics and documents from the counts of the last pass."""
-        engine, done = self.engine, self._counted()
+        engine, done = self.engine, self._pass
         self._iteration += 1
         words = engine.word_pass(self.documents, self.weights, self._spare_topics)
         if self.learn_priors and self._iteration % PRIOR_EVERY == 0:
@@ -272,19 +272,15 @@ class Learner:
         """Whether any topics may be merged and split."""
         return self.known is None or bool(self.known.free_topics().any())
 
-    def with_sample(
-        self, sample: sparse.csr_matrix | None, *, learn_alpha: bool
-    ) -> Self:
-        """Merge and split topics by a sample, unless it is None; returns self.
+    def take_sample(self, sample: sparse.csr_matrix, *, learn_alpha: bool) -> None:
+        """Merge and split topics by a sample.
 
         Where `learn_alpha`, α is that of the sample's topics.
         """
-        if sample is not None:
-            least, plain = float(self.alpha.sum()), self.known is None
-            self.sample = Sample(sample, least, asks_independence=plain)
-            self.samples_alpha = learn_alpha
-            self.learn_priors = False  # not from expected counts, too
-        return self
+        least, plain = float(self.alpha.sum()), self.known is None
+        self.sample = Sample(sample, least, asks_independence=plain)
+        self.samples_alpha = learn_alpha
+        self.learn_priors = False  # not from expected counts, too
 
     def _rearrange(self, sample: Sample) -> None:
         """Merge and split topics, and learn α, by a sample of tokens."""
@@ -376,12 +372,7 @@ class Learner:
     @property
     def log_likelihood(self) -> float:
         """Of the words, in the last pass; without priors, steps and evidence."""
-        return float(self._counted().loglik)
-
-    def _counted(self) -> DocumentPass:
-        if self._pass is None:
-            raise RuntimeError("call start() before iterate()")
-        return self._pass
+        return float(self._pass.loglik)
 
     def _pass_options(self) -> dict[str, Any]:
         updates = {"max_updates": self.doc_updates, "tol": self.doc_tol}
@@ -463,10 +454,7 @@ class Learner:
         """Return ``(rows + α) e``; without counts, there is no evidence yet."""
         if self.known is not None:
             return self.known.weights(rows, counts, out)
-        prior = self.engine.pack_prior(self.alpha)
-        if out is None:
-            return rows + prior
-        return self.engine.add_prior(rows, prior, out)
+        return self.engine.add_prior(rows, self.engine.pack_prior(self.alpha), out)
 
     def _stepped(self, counts: Any) -> tuple[Any, bool]:
         """Return what the θ-step makes of counts, and whether it is on the simplex."""
@@ -569,7 +557,7 @@ class Learner:
         value += context.topics_value
         value += self._priors_value()
         if self.known is not None:
-            value += self.known.value(self._counted().counts)
+            value += self.known.value(self._pass.counts)
         context.objective = float(value)
         return context.objective
 
@@ -642,7 +630,7 @@ class Learner:
         return max(largest, self._residual_of_words(of_words))
 
     def _residual_of_documents(self, pull: Array | float) -> float:
-        engine, counts = self.engine, self._counted().counts
+        engine, counts = self.engine, self._pass.counts
         if isinstance(pull, float):
             (most,) = engine.gather_rows(_residual_rows, (self.documents, counts))
             return float(most)
@@ -848,7 +836,7 @@ class LeftOut(Learner):
         """New documents, and topics as long as they are learned."""
         if self._iteration < self.last:
             return super().iterate()
-        done = self._counted()
+        done = self._pass
         self._iteration += 1
         self._move_documents(done.counts)
         self._value = self.evaluate()
@@ -984,7 +972,7 @@ class Variational(Learner):
             prior = engine.pack_prior(self.alpha)
             documents = engine.document_bound(self.documents, prior)
         else:
-            rows = self._weighted, self.documents, self._counted().counts
+            rows = self._weighted, self.documents, self._pass.counts
             documents = self.known.bound(*rows, self.alpha)
         return documents + engine.topic_bound(self.counts, self.eta)
 

@@ -51,6 +51,7 @@ from topicfold.exceptions import (
 
 if TYPE_CHECKING:
     from topicfold.learn.callbacks import Callback
+    from topicfold.learn.learner import Learner
 
 _logger = logging.getLogger("topicfold")
 # The mixtures' share of `tol`: the objective's change is a square of theirs, and small.
@@ -287,34 +288,13 @@ class Reach(NamedTuple):
     keeps_totals: bool
 
 
-class Stepwise(Protocol):
-    """An algorithm of the loop whose iteration can be done in two halves."""
-
-    engine: Engine
-
-    def start(self) -> float:
-        """Prepare the first iteration; return the objective at the start."""
-
-    def advance(self) -> None:
-        """Take the step that the last pass over the corpus leads to."""
-
-    def point(self) -> Point:
-        """Return where the next pass begins; the arrays are given away."""
-
-    def move_to(self, point: Point) -> None:
-        """Let the next pass begin there; the arrays may be changed later."""
-
-    def evaluate(self) -> float:
-        """Pass over the corpus; return the objective."""
-
-
 class Extrapolation:
     """The extrapolated iterations of an algorithm.
 
     Parameters
     ----------
-    algorithm : Stepwise
-        What is iterated.
+    algorithm : Learner
+        What is iterated: by `advance`, `move_to` and `evaluate`.
     slack : float
         The part of itself by which a pass may lower the objective: 0 for an algorithm
         whose objective never falls.
@@ -323,7 +303,7 @@ class Extrapolation:
     """
 
     def __init__(
-        self, algorithm: Stepwise, slack: float = 0.0, floor: float = 0.0
+        self, algorithm: Learner, slack: float = 0.0, floor: float = 0.0
     ) -> None:
         self.algorithm = algorithm
         self.slack = slack
@@ -337,7 +317,9 @@ class Extrapolation:
         algorithm.advance()
         before, now = self.before, algorithm.point()
         if before is None:
-            before = Point(*(_copied(algorithm.engine, rows) for rows in now))
+            engine = algorithm.engine
+            nothing = engine.pack_prior(0.0)
+            before = Point(*(engine.add_prior(rows, nothing, None) for rows in now))
         self.before = now
         algorithm.move_to(self._beyond(now, before, self.beta))
         value = algorithm.evaluate()
@@ -356,14 +338,10 @@ class Extrapolation:
 
     def _beyond(self, now: Point, before: Point, beta: float) -> Point:
         """Return the next point, written over the one before."""
-        engine = self.algorithm.engine
-        floors = [
-            self.floor / n if beta > 0 else 0.0
-            for n in (engine.n_topics, engine.n_terms)
-        ]
-        reach = Reach(beta, floors[0], True)
+        engine, floor = self.algorithm.engine, self.floor if beta > 0 else 0.0
+        reach = Reach(beta, floor / engine.n_topics, True)
         documents = beyond_documents(engine, now.documents, before.documents, reach)
-        reach = Reach(beta, floors[1], False)
+        reach = Reach(beta, floor / engine.n_terms, False)
         topics = beyond_rows(engine, now.topics, before.topics, reach)
         if beta > 0:
             topics = engine.normalize_topics(topics, 0.0, topics)
@@ -373,31 +351,14 @@ class Extrapolation:
         """Return what `restore` needs to go on from here."""
         before = self.algorithm.point() if self.before is None else self.before
         topics = self.algorithm.engine.unpack_topics(before.topics)
-        numbers = {"beta": self.beta, "floor": self.floor}
-        return {
-            "documents_before": before.documents,
-            "topics_before": topics,
-            **numbers,
-        }
+        rows = {"documents_before": before.documents, "topics_before": topics}
+        return {**rows, "beta": self.beta, "floor": self.floor}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a `state`."""
         topics = self.algorithm.engine.pack_topics(state["topics_before"])
         self.before = Point(state["documents_before"], topics)
         self.beta, self.floor = float(state["beta"]), float(state["floor"])
-
-
-def _copied(engine: Engine, packed: Any) -> Any:
-    """Return a copy of packed rows, whose memory the threads fill together."""
-    if not isinstance(packed, np.ndarray):
-        return packed + 0
-    out, threads = np.empty_like(packed), engine.threads
-
-    def copy(start: int, stop: int) -> None:
-        out[start:stop] = packed[start:stop]
-
-    run_ranges(copy, even_ranges(len(packed), threads), threads)
-    return out
 
 
 def beyond_documents(engine: Engine, now: Any, before: Any, reach: Reach) -> Any:

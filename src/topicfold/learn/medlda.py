@@ -13,11 +13,9 @@ from scipy.special import psi
 
 from topicfold.core.counts import normalize_rows
 from topicfold.core.jit import kernel
-from topicfold.core.typing import Array
+from topicfold.core.typing import Array, Doubles
 from topicfold.engine.protocol import Engine
 from topicfold.engine.special import exp_digamma_scalar, exp_scalar
-
-Float64 = NDArray[np.float64]
 
 # How near to its optimum the dual is brought in an iteration, and by how many sweeps;
 # it goes on from there in the next one.
@@ -74,7 +72,7 @@ class MarginDual:
         self.duals = np.zeros((len(self.labels), n_classes))
         self.weights = np.zeros((n_classes, n_features))
 
-    def solve(self, features: Float64, *, tol: float, max_sweeps: int) -> float:
+    def solve(self, features: Doubles, *, tol: float, max_sweeps: int) -> float:
         """Raise the dual from the multipliers of the last call; return the violation.
 
         `features` are z_d; a row of zeros is a document without words and is left out.
@@ -96,7 +94,7 @@ class MarginDual:
         self.weights = self.duals.T @ features
         return float(violation / self.loss)
 
-    def slacks(self, features: Float64) -> Float64:
+    def slacks(self, features: Doubles) -> Doubles:
         """Return ``max_y (ℓ·[y ≠ y_d] + η_y·z_d − η_{y_d}·z_d)``, 0 if unknown."""
         known = self.labels >= 0
         own = np.maximum(self.labels, 0)[:, None]
@@ -104,10 +102,10 @@ class MarginDual:
         scores -= np.take_along_axis(scores, own, axis=1)
         scores += self.loss
         np.put_along_axis(scores, own, 0.0, axis=1)
-        slacks: Float64 = np.where(known, scores.max(axis=1), 0.0)
+        slacks: Doubles = np.where(known, scores.max(axis=1), 0.0)
         return slacks
 
-    def objective(self, features: Float64) -> float:
+    def objective(self, features: Doubles) -> float:
         """Return the primal, ``½ Σ_y ‖η_y‖² + C Σ_d ξ_d``."""
         squared = float((self.weights**2).sum())
         return 0.5 * squared + self.cost * float(self.slacks(features).sum())
@@ -136,7 +134,7 @@ class MedLdaLearning:
         engine: Engine,
         phi: Array,
         dual: MarginDual,
-        alpha: Float64,
+        alpha: Doubles,
         eta: float,
         *,
         doc_updates: int,
@@ -184,7 +182,7 @@ class MedLdaLearning:
         self.solve_margin(DUAL_TOL, DUAL_SWEEPS)
         return bound - self.dual.objective(self.mean_assignments())
 
-    def _bound(self, loglik: float, sums: Float64, log_scale: Float64) -> float:
+    def _bound(self, loglik: float, sums: Doubles, log_scale: Doubles) -> float:
         """Return the evidence lower bound at the last document pass."""
         engine = self.engine
         # The engine normalises weights: what it took away comes back, without δ.
@@ -209,9 +207,9 @@ class MedLdaLearning:
             self.slopes = np.clip(centred, -self.max_pull, self.max_pull)
         return violation
 
-    def mean_assignments(self) -> Float64:
+    def mean_assignments(self) -> Doubles:
         """Mean topic assignments z̄ (D, K); zero rows for documents without words."""
-        assignments: Float64 = self.counts / self.lengths
+        assignments: Doubles = self.counts / self.lengths
         return assignments
 
     def topics(self) -> Array:
@@ -220,7 +218,7 @@ class MedLdaLearning:
         topics += topics.dtype.type(self.eta)
         return normalize_rows(topics)
 
-    def topic_totals(self) -> Float64:
+    def topic_totals(self) -> Doubles:
         """Σ_w λ_kw."""
         prior = self.eta * self.engine.n_terms
         return self.engine.topic_totals(self.topic_counts) + prior

@@ -6,16 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from topicfold.core.counts import SMALLEST_PRIOR
+from topicfold.core.typing import Doubles
 from topicfold.engine.protocol import Engine
 
-Vector = NDArray[np.float64]
 
-
-def alpha_from_documents(engine: Engine, counts: Any, alpha: Vector) -> Vector:
+def alpha_from_documents(engine: Engine, counts: Any, alpha: Doubles) -> Doubles:
     """Return α by how many documents have a topic, half of it even; its sum stays.
 
     A topic of which a document has an expected count below one counts as that part of
@@ -28,7 +26,7 @@ def alpha_from_documents(engine: Engine, counts: Any, alpha: Vector) -> Vector:
     return np.asarray(alpha.sum() * (shares + 1.0 / len(alpha)) / 2)
 
 
-def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
+def dirichlet_from_mean_log(mean_log: Doubles, start: Doubles) -> Doubles:
     """Maximum likelihood Dirichlet with given mean of log θ, by Newton's method.
 
     Minka (2000): the Hessian is a diagonal plus a constant, so a step costs O(K). A
@@ -38,7 +36,7 @@ def dirichlet_from_mean_log(mean_log: Vector, start: Vector) -> Vector:
     if len(alpha) == 1:
         return alpha  # the share of an only topic is 1 under any prior
 
-    def likelihood(alpha: Vector) -> float:
+    def likelihood(alpha: Doubles) -> float:
         sizes = gammaln(alpha.sum()) - gammaln(alpha).sum()
         return float(sizes + (alpha - 1.0) @ mean_log)
 

@@ -24,19 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from topicfold.core.counts import token_words
+from topicfold.core.counts import pair_counts, row_sums, token_words
 from topicfold.core.threads import (
-    balanced_ranges,
     even_ranges,
-    n_ranges,
     one_blas_thread,
+    run_balanced,
     run_ranges,
 )
-from topicfold.core.typing import Array
+from topicfold.core.typing import Array, Doubles
 from topicfold.engine.protocol import ranges_of
 from topicfold.parts.steps import Move
 
-Vector = NDArray[np.float64]
 # Passes before which topics are looked at.
 AT = (6, 12, 18, 24, 30)
 # Where documents repeat words as independent tokens would, there are later looks: so
@@ -91,7 +89,7 @@ class Swap(NamedTuple):
     into: int
     spare: int
     parted: int
-    first: Vector
+    first: Doubles
     share: float
 
     def move(self) -> Move:
@@ -129,12 +127,12 @@ class Sample:
     def look(
         self,
         topics: Array,
-        alpha: Vector,
+        alpha: Doubles,
         eta: float,
         seed: int,
         free: NDArray[np.bool_] | None = None,
         threads: int = 1,
-    ) -> tuple[Vector, list[Swap]]:
+    ) -> tuple[Doubles, list[Swap]]:
         """Return α and the swaps that the sample supports.
 
         Topics that are not `free` are not split, and no other takes their place.
@@ -195,8 +193,8 @@ class Sample:
         return Swap(into, spare, parted, first, share)
 
     def _learned(
-        self, topics: Array, alpha: Vector, seed: int, threads: int
-    ) -> tuple[Vector, NDArray[np.int32], NDArray[np.int64]]:
+        self, topics: Array, alpha: Doubles, seed: int, threads: int
+    ) -> tuple[Doubles, NDArray[np.int32], NDArray[np.int64]]:
         """Return α, the topics of the tokens, and N_dk."""
         from topicfold.gibbs.pairs import alpha_from_codes, draw_tokens
 
@@ -207,29 +205,21 @@ class Sample:
 
         run_ranges(gather, even_ranges(len(rows), threads), threads)
         drawn = np.zeros(len(self.words), dtype=np.int32)
-        ranges = balanced_ranges(self.doc_ptr, n_ranges(threads))
+        lengths = np.diff(self.doc_ptr)
+        documents = np.repeat(np.arange(len(lengths)), lengths)
         for sweeps in pairwise((0, *LEARNED_AFTER)):
             plan = alpha.astype(np.float32), seed, sweeps, drawn
             tokens = self.doc_ptr, self.words, rows
-            run_ranges(draw_tokens, ranges, threads, *tokens, *plan)
-            counts = self._counts_of_documents(drawn, len(alpha))
+            run_balanced(draw_tokens, self.doc_ptr, threads, *tokens, *plan)
+            counts = pair_counts(documents, drawn, (len(lengths), len(alpha)))
             codes = (counts * len(alpha) + np.arange(len(alpha))).ravel()
-            alpha = alpha_from_codes(codes, np.diff(self.doc_ptr), alpha, ALPHA_STEPS)
+            alpha = alpha_from_codes(codes, lengths, alpha, ALPHA_STEPS)
             alpha = np.maximum(alpha, LEAST_ALPHA)
             alpha = alpha * max(1.0, self.least / alpha.sum())
         return alpha, drawn, counts
 
-    def _counts_of_documents(
-        self, drawn: NDArray[np.int32], n_topics: int
-    ) -> NDArray[np.int64]:
-        """Return N_dk (D, K) of the sample."""
-        lengths = np.diff(self.doc_ptr)
-        codes = np.repeat(np.arange(len(lengths)) * n_topics, lengths) + drawn
-        counts = np.bincount(codes, minlength=len(lengths) * n_topics)
-        return counts.reshape(-1, n_topics)
-
     def _independence(
-        self, topics: Array, alpha: Vector, counts: NDArray[np.int64], threads: int
+        self, topics: Array, alpha: Doubles, counts: NDArray[np.int64], threads: int
     ) -> float:
         """Return whether documents repeat words as often as their topics say.
 
@@ -302,7 +292,7 @@ def _alike(topics: Array, threads: int) -> NDArray[np.int64]:
 
 
 def _least(
-    pairs: NDArray[np.int64], worth: Vector, n_topics: int
+    pairs: NDArray[np.int64], worth: Doubles, n_topics: int
 ) -> list[tuple[int, int]]:
     """Return pairs that are worth next to nothing, the least first."""
     most = max(1, int(MOST_MOVED * n_topics))
@@ -313,8 +303,8 @@ def _least(
 
 
 def swapped_topics(
-    topics: Array, totals: Vector, alpha: Vector, swaps: list[Swap]
-) -> tuple[Array, Vector, Vector]:
+    topics: Array, totals: Doubles, alpha: Doubles, swaps: list[Swap]
+) -> tuple[Array, Doubles, Doubles]:
     """Return topics (K, V), their totals and α after swaps."""
     topics, totals, alpha = topics.copy(), totals.copy(), alpha.copy()
     for a, b, c, first, share in swaps:
@@ -342,7 +332,7 @@ def sample_of(X: Any, n_topics: int) -> sparse.csr_matrix | None:
     sample = sparse.csr_matrix(X[chosen])
     if (sample.data != np.floor(sample.data)).any():
         return None
-    lengths = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
+    lengths = row_sums(sample)
     kept = np.minimum(1.0, SAMPLE_TOKENS / np.maximum(lengths, 1.0))
     kept = np.repeat(kept, np.diff(sample.indptr))
     drawn = rng.binomial(sample.data.astype(np.int64), kept)

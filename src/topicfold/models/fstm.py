@@ -15,10 +15,10 @@ from topicfold.core.typing import Array
 from topicfold.infer.frank_wolfe import frank_wolfe
 from topicfold.learn import Callback
 from topicfold.learn.fstm import (
+    FstmLearning,
     InferenceOptions,
     dense_mixtures,
     expected_counts,
-    learning_of,
 )
 from topicfold.models.streamed import StreamedModel
 
@@ -101,7 +101,7 @@ class FSTM(StreamedModel):
         rng = check_random_state(self.random_state)
         topics = self._initial_topics(X, self.init, rng)
         self._store_corpus(X)
-        self._learn(learning_of(X, topics, self._inference()))
+        self._learn(FstmLearning(X, topics, self._inference()))
 
     def _partial_fit_counts(self, X: Any, sides: Any) -> None:
         stream = self._stream(X, self.init)

@@ -286,7 +286,7 @@ class LDA(SidedModel, StreamedModel):
         if isinstance(algorithm, Cvb0) and sample is not None:
             frequent = self._frequent_words()
             algorithm.own_word_share += (1 - OWN_WORD_SHARE) * frequent
-            algorithm.with_sample(sample, learn_alpha=True)
+            algorithm.take_sample(sample, learn_alpha=True)
         self._learn_priors_and_topics(algorithm)
 
     def _whole(self, counts: Any) -> Any:
@@ -337,7 +337,8 @@ class LDA(SidedModel, StreamedModel):
         if plain and self._learns_priors() and algorithm.has_free_topics():
             sample = sample_of(joined, self._size)
             learned = bool(self.learn_priors) or not tells_of_topics(sides.sides)
-            algorithm.with_sample(sample, learn_alpha=learned)
+            if sample is not None:
+                algorithm.take_sample(sample, learn_alpha=learned)
         del joined  # the engine has its own arrangement
         self._learn_priors_and_topics(algorithm)
         algorithm.keep_results()

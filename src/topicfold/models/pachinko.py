@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import already_warned
+from topicfold.core.counts import already_warned, row_sums
 from topicfold.core.parameters import MAX_TOPICS, whole
 from topicfold.core.typing import Array
 from topicfold.exceptions import SpareTopicsWarning
@@ -89,7 +88,7 @@ class PachinkoLDA(SidedLDA):
 
     def _fit_counts(self, counts: Any, y: Any) -> None:
         super()._fit_counts(counts, y)
-        lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+        lengths = row_sums(counts)
         above = LDA(
             self.n_supertopics, random_state=self.random_state, n_jobs=self.n_jobs
         )
@@ -110,7 +109,7 @@ class PachinkoLDA(SidedLDA):
         check_is_fitted(self, "super_topics_")
         X = self._counts(X, allow_empty=True)
         theta = self._mixtures(X)
-        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        lengths = row_sums(X)
         return fold_in(
             _topic_counts(theta, lengths),
             self.super_topics_,

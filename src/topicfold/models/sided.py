@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import RequestMethod
 from sklearn.utils.validation import check_is_fitted
 
-from topicfold.core.counts import already_warned, warn_empty
+from topicfold.core.counts import already_warned, row_sums, warn_empty
 from topicfold.core.typing import Array
 from topicfold.corpus.block_corpus import BlockCorpus
 from topicfold.exceptions import DataError
@@ -191,7 +191,7 @@ class SidedModel(LearnedModel):
         return Context(
             n_documents=X.shape[0],
             n_terms=X.shape[1],
-            lengths=np.asarray(X.sum(axis=1, dtype=np.float64)).ravel(),
+            lengths=row_sums(X),
             words=None if names is None else [str(name) for name in names],
             n_jobs=self.n_jobs,
             **more,

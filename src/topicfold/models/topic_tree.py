@@ -21,7 +21,7 @@ from topicfold.core import saved
 from topicfold.core.counts import normalize_rows
 from topicfold.core.parameters import warn_caller, whole
 from topicfold.core.side_table import SideTable
-from topicfold.core.threads import balanced_ranges, n_threads, run_ranges
+from topicfold.core.threads import n_threads, run_balanced
 from topicfold.core.typing import Array
 from topicfold.engine.protocol import ranges_of
 from topicfold.exceptions import DataError
@@ -286,14 +286,10 @@ class TopicTree(LearnedModel):
         phi = np.ascontiguousarray(self.components_.T, dtype=np.float64)
         theta = np.zeros((X.shape[0], len(self.components_)))
         rows = X.indptr, X.indices, X.data
-        threads = n_threads(self.n_jobs)
         alpha = LEVEL_PRIOR if self.level_prior is None else float(self.level_prior)
-        fixed = paths, np.log(share / share.sum()), alpha
-        run_ranges(
-            lambda a, b: fold_in_paths(a, b, rows, phi, *fixed, theta),
-            balanced_ranges(X.indptr, threads),
-            threads,
-        )
+        fixed = paths, np.log(share / share.sum()), alpha, theta
+        threads = n_threads(self.n_jobs)
+        run_balanced(fold_in_paths, X.indptr, threads, rows, phi, *fixed)
         theta[np.diff(X.indptr) == 0] = 1.0
         return normalize_rows(theta).astype(X.dtype)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -165,7 +164,7 @@ class SideRows:
         tilted = counts is not None and bool(now.of("evidence"))
         if self.mixing is not None:
             mixed = self._map(_mixed, (rows,), (self.entity_topics,), data=self._M)
-            return mixed * self._tilt(counts, None) if tilted else mixed
+            return mixed * self._tilt(rows, counts, None) if tilted else mixed
         found = now.one("prior")
         plain = found is None and self.allowed is None and self.own is None
         if plain and not tilted:
@@ -187,7 +186,7 @@ class SideRows:
         names = side.carried(data, self.now.context)
         return [getattr(side, name, None) for name in names]
 
-    def _tilt(self, counts: Any, allowed: Any) -> Any:
+    def _tilt(self, like: Any, counts: Any, allowed: Any) -> Any:
         """Return the packed factor of all evidence, zero at topics not allowed."""
         sides, data, context = [], [], self.now.context
         for side, own in self.now.of("evidence") if counts is not None else ():
@@ -197,17 +196,16 @@ class SideRows:
             sides.append(side)
             data.append(own)
         shared = sides, context.for_rows()
-        like = counts if counts is not None else self._like
+        like = like if counts is None else counts
         return self._map(_tilted, (like,), shared, data=RowData([*data, allowed]))
 
     def _own_rows(self, like: Any, counts: Any) -> OwnShare:
         """Return e and α e of all documents, zero at topics that are not allowed."""
         engine, allowed, context = self.engine, self.allowed, self.now.context
         masked = allowed is not None and not engine.packs_allowed
-        self._like, scale = like, None
+        scale = None
         if counts is not None or masked:
-            scale = self._tilt(counts, allowed if masked else None)
-        self._like = None
+            scale = self._tilt(like, counts, allowed if masked else None)
         side, data = self.now.one("prior") or (None, None)
         if side is not None and side.needs_all_documents:
             side, data = Precomputed(), prior_of(side, data, context)
@@ -302,10 +300,9 @@ class SideRows:
 
     def finish(self, documents: Any, iteration: int, alpha: Array, eta: float) -> None:
         """Let the sides learn what needs the end alone."""
-        self.now = self.now.at(iteration, alpha, eta)
+        self.now = self.now.at(iteration, alpha, eta, last=True)
         if self.mixing is not None:
             self.mixing[0].keep_entities(self.entity_topics)
-        self.now = replace(self.now, context=replace(self.now.context, last=True))
         counts = None
         for side, data in self.now.pairs():
             if side.learns_last:

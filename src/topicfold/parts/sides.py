@@ -55,7 +55,6 @@ from topicfold.exceptions import DataError
 from topicfold.parts.steps import Context, Move, Part
 
 Hook = Literal["mixing", "evidence", "prior", "mask", "counts", "topics"]
-Vector = NDArray[np.float64]
 # Of numbers of a smaller spread, or of a larger one than 1 / this, squares vanish or
 # are infinite.
 SMALLEST_SCALE = 1e-100

@@ -583,25 +583,21 @@ def _sent(step: ThetaStep, context: Context, on_simplex: bool) -> tuple[Any, ...
 
 
 def _received(
-    rows: slice,
-    lengths: Any,
-    data: Any,
-    context: Context,
-    topics: Array,
-    word_order: Any,
-) -> Context:
+    rows: slice, lengths: Any, theta: Array, data: Any, sent: tuple[Any, ...]
+) -> tuple[Any, Array, Context]:
+    """Return the step, mixtures and context of some documents."""
+    step, context, topics, word_order, on_simplex = sent
     xp = array_module(topics)
     known = {"topics": topics, "word_order": word_order, "xp": xp, "data": data}
-    return context.of_rows(xp.asarray(lengths), rows=rows, **known)
+    there = context.of_rows(xp.asarray(lengths), rows=rows, **known)
+    return step, _shares(theta, on_simplex), there
 
 
 def _new_rows(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
 ) -> Array:
-    step, *rest, on_simplex = sent
-    counts, theta = arrays
-    context = _received(rows, lengths, data, *rest)
-    return stepped_rows(step, counts, _shares(theta, on_simplex), context)
+    step, theta, context = _received(rows, lengths, arrays[1], data, sent)
+    return stepped_rows(step, arrays[0], theta, context)
 
 
 def stepped_rows(
@@ -620,10 +616,8 @@ def stepped_rows(
 def _gathered(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
 ) -> tuple[Any, ...]:
-    step, *rest, on_simplex = sent
-    counts, theta = arrays
-    context = _received(rows, lengths, data, *rest)
-    sums = step.gather(counts, _shares(theta, on_simplex), context)
+    step, theta, context = _received(rows, lengths, arrays[1], data, sent)
+    sums = step.gather(arrays[0], theta, context)
     # Copies: the sums of other rows are added to them.
     return tuple(np.array(value, dtype=np.float64) for value in sums)
 
@@ -631,9 +625,8 @@ def _gathered(
 def _rows_value(
     rows: slice, lengths: Any, arrays: list[Array], data: Any, *sent: Any
 ) -> tuple[float]:
-    step, *rest, on_simplex = sent
-    theta = _shares(arrays[0], on_simplex)
-    return (float(step.value(theta, _received(rows, lengths, data, *rest))),)
+    step, theta, context = _received(rows, lengths, arrays[0], data, sent)
+    return (float(step.value(theta, context)),)
 
 
 def _shares(rows: Array, on_simplex: bool = False) -> Array:
@@ -716,23 +709,11 @@ def step_back(
     for halving in range(max_halvings + 1):
         if halving:
             share *= 0.5
-            candidate = _between(theta, target, share)
+            step = np.multiply(np.subtract(target, theta), theta.dtype.type(share))
+            candidate = np.add(theta, step)
         if accepts(candidate):
             return candidate, share
     return theta, 0.0
-
-
-def _between(theta: Any, target: Any, share: float) -> Any:
-    if hasattr(theta, "blocks"):
-        return theta.engine.map_rows(_between_rows, (theta, target), (share,))
-    return theta + theta.dtype.type(share) * (target - theta)
-
-
-def _between_rows(
-    rows: slice, lengths: Any, arrays: list[Array], data: Any, share: float
-) -> Any:
-    theta, target = arrays
-    return _between(theta, target, share)
 
 
 # ---- topics that are merged and split between two passes (`learn.rearranging`)

@@ -84,10 +84,12 @@ class SideData:
         allowed.data[:] = 1.0
         return allowed
 
-    def at(self, iteration: int, alpha: Any, eta: float) -> SideData:
-        """Return the same in another iteration."""
-        context = replace(self.context, iteration=iteration, alpha=alpha, eta=eta)
-        return replace(self, context=context)
+    def at(
+        self, iteration: int, alpha: Any, eta: float, *, last: bool = False
+    ) -> SideData:
+        """Return the same in another iteration, or at the end of the last."""
+        now = {"iteration": iteration, "alpha": alpha, "eta": eta, "last": last}
+        return replace(self, context=replace(self.context, **now))
 
 
 class Precomputed(Side):
@@ -267,36 +269,29 @@ def _check_pair(one: Side, other: Side) -> None:
         )
 
 
-_ONE_STEP = "defines how counts become topics: leave phi_step out"
-_MAXIMIZED = "is learned by maximising: use algorithm='cvb0'"
-_WHOLE = "learns from all documents at once: use fit, without batch_size"
-_ONE_PLACE = "needs a corpus that fits on the GPU as a whole: use device='cpu'"
-_COUNTED = "does not work with sampling, which only takes priors and masks: use LDA"
+# Why sides cannot be in a place.
+_REASONS = {
+    "streamed": "needs a corpus that fits on the GPU as a whole: use device='cpu'",
+    "theta_step": "computes mixtures itself: leave theta_step out",
+    "phi_step": "defines how counts become topics: leave phi_step out",
+    "online": "learns from all documents at once: use fit, without batch_size",
+    "variational": "is learned by maximising: use algorithm='cvb0'",
+    "gibbs": "does not work with sampling, which only takes priors and masks: use LDA",
+}
+# Hooks and places that do not go together.
 REFUSED = {
-    ("evidence", "streamed"): _ONE_PLACE,
-    ("prior", "streamed"): _ONE_PLACE,
-    ("mask", "streamed"): _ONE_PLACE,
-    ("mixing", "theta_step"): "computes mixtures itself: leave theta_step out",
-    ("counts", "phi_step"): _ONE_STEP,
-    ("topics", "phi_step"): _ONE_STEP,
-    ("mixing", "online"): _WHOLE,
-    ("counts", "online"): _WHOLE,
-    ("topics", "online"): _WHOLE,
-    ("mixing", "variational"): _MAXIMIZED,
-    ("counts", "variational"): _MAXIMIZED,
-    ("topics", "variational"): _MAXIMIZED,
-    ("mixing", "gibbs"): _COUNTED,
-    ("evidence", "gibbs"): _COUNTED,
-    ("counts", "gibbs"): _COUNTED,
-    ("topics", "gibbs"): _COUNTED,
+    *((hook, "streamed") for hook in ("evidence", "prior", "mask")),
+    ("mixing", "theta_step"),
+    *((hook, "phi_step") for hook in ("counts", "topics")),
+    *((hook, "online") for hook in ("mixing", "counts", "topics")),
+    *((hook, "variational") for hook in ("mixing", "counts", "topics")),
+    *((hook, "gibbs") for hook in ("mixing", "evidence", "counts", "topics")),
 }
 
 
 def check_place(sides: Sequence[Side], place: str) -> None:
     """Refuse sides that cannot be where the corpus is."""
     for side in sides:
-        reason = REFUSED.get((side.hook, place))
-        if place == "online" and not (side.in_batches and not side.needs_all_documents):
-            reason = _WHOLE
-        if reason is not None:
-            raise DataError(f"{type(side).__name__} {reason}.")
+        in_batches = side.in_batches and not side.needs_all_documents
+        if (side.hook, place) in REFUSED or (place == "online" and not in_batches):
+            raise DataError(f"{type(side).__name__} {_REASONS[place]}.")
