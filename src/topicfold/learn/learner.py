@@ -51,7 +51,7 @@ from topicfold.learn.priors import (
     dirichlet_from_mean_log,
     symmetric_from_mean_log,
 )
-from topicfold.learn.rearranging import AT, EVERY, LAST, Sample, swapped_topics
+from topicfold.learn.rearranging import AT, EVERY, LAST, Sample, swap_topics
 from topicfold.parts.side_rows import SideRows, log_prior
 from topicfold.parts.sides import Side, TopicWeights
 from topicfold.parts.steps import (
@@ -301,7 +301,8 @@ class Learner:
             self.alpha = alpha
         if not swaps:
             return
-        topics, totals, alpha = swapped_topics(topics, totals, self.alpha, swaps)
+        totals, alpha = totals.copy(), self.alpha.copy()
+        swap_topics(topics, totals, alpha, swaps)
         if self.samples_alpha:
             self.alpha = alpha
         self._take_joint_topics(topics, totals)

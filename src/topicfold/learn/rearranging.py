@@ -302,11 +302,10 @@ def _least(
     ]
 
 
-def swapped_topics(
+def swap_topics(
     topics: Array, totals: Doubles, alpha: Doubles, swaps: list[Swap]
-) -> tuple[Array, Doubles, Doubles]:
-    """Return topics (K, V), their totals and α after swaps."""
-    topics, totals, alpha = topics.copy(), totals.copy(), alpha.copy()
+) -> None:
+    """Make swaps in topics (K, V), their totals and α."""
     for a, b, c, first, share in swaps:
         part = totals[a] / (totals[a] + totals[b])
         topics[a] = part * topics[a] + (1 - part) * topics[b]
@@ -316,7 +315,6 @@ def swapped_topics(
             numbers[a] += numbers[b]
             numbers[b] = (1 - share) * numbers[c]
             numbers[c] *= share
-    return topics, totals, alpha
 
 
 def sample_of(X: Any, n_topics: int) -> sparse.csr_matrix | None:
