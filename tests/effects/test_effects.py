@@ -492,9 +492,75 @@ def test_topics_that_move_are_named(found):
     warned = ["do not rely on this" in line for line in known.sentences()]
     assert warned == [place in known.changed for place in range(3)]
     assert "0, 1" in known.side_table().note
+    for table in (
+        known.rows(),
+        known.predict("x"),
+        known.tests(),
+        known.coefficients(),
+    ):
+        sure = {row["topic"] for row in table if row["determined"]}
+        assert sure == {str(place) for place in range(3)} - {"0", "1"}
+    assert known.table()["determined"].tolist() == [False, False, True]
+    star = r"(?:^|\s|>)(\d)\*[\s<]"
+    contrast = known.contrast("x", 0, 1)
+    for shown in (known.text(), known._repr_html_(), contrast, contrast._repr_html_()):
+        assert re.findall(star, str(shown)) == ["0", "1"]
+        assert "do not determine these words" in str(shown)
+        assert "True" not in str(shown)
     sure = estimate_effect(wrong, "~ x", found["data"], X=found["X"], method="fixed")
     assert not sure.changed
+    assert "determined" not in sure.rows()[0]
+    assert "*" not in sure.text()
     assert "determine" not in sure.side_table().note
+
+
+def test_figures_mark_topics_that_the_documents_do_not_determine(found):
+    effects = effects_of(found, "~ x * s(age) + group", method="fixed")
+    kinds = [
+        ("x", {}),
+        ("group", {"kind": "shares"}),
+        ("age", {}),
+        ("age", {"by": "x"}),
+    ]
+    for changed in ((), (1,)):
+        effects.changed = frozenset(changed)
+        for covariate, options in kinds:
+            figure = effects.plot(covariate, **options)
+            foot = figure.get_supxlabel()
+            assert ("documents do not determine" in foot) == bool(changed)
+            axes = figure.axes
+            if covariate == "x":  # a row per topic
+                ticks = zip(
+                    axes[0].get_yticks(), axes[0].get_yticklabels(), strict=True
+                )
+                rows = {int(place): text.get_text()[0] for place, text in ticks}
+                points = [line for line in axes[0].lines if line.get_marker() == "o"]
+                hollow = [p for p in points if p.get_markerfacecolor() == "white"]
+                marked = {rows[int(point.get_ydata()[0])] for point in hollow}
+            else:
+                marked = {
+                    own.get_title("left")[0]
+                    for own in axes
+                    for line in own.lines
+                    if line.get_linestyle() == "--"
+                    or line.get_markerfacecolor() == "white"
+                }
+            assert marked == {str(place) for place in changed}
+    effects.changed = frozenset(range(3))
+    few = effects.plot("x", n_topics=1)
+    effects.changed -= {int(few.axes[0].get_yticklabels()[0].get_text()[0])}
+    assert not effects.plot("x", n_topics=1).get_supxlabel()
+
+
+def test_the_bootstrap_names_topics_that_refits_do_not_find_again(found):
+    rng = np.random.default_rng(0)
+    wrong = LDA(n_components=3, random_state=0, max_iter=30).fit(found["X"])
+    wrong.components_ = rng.dirichlet(np.full(120, 0.05), 3).astype(np.float32)
+    options = {"X": found["X"], "method": "bootstrap", "n_draws": 3}
+    effects = estimate_effect(wrong, "~ x", found["data"], **options)
+    assert effects.changed == {0, 1, 2}
+    assert any("other words in the draws" in note for note in effects.notes)
+    assert not effects_of(found, method="bootstrap", n_draws=3).changed
 
 
 def test_a_sum_of_pieces_that_change_places_is_the_same():

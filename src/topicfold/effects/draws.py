@@ -133,8 +133,14 @@ def share_draws(
         yield from itertools.repeat(shares, 2)
     elif method == "bootstrap":
         refits = _refitted_topics(source, n_draws, seed)
+        mean = np.zeros(np.asarray(source.topics).shape)
         for topics in _counted(refits, n_draws, on_progress):
+            mean += topics
             yield shares_in(source, topics)
+        frequencies = np.asarray(source.documents().sum(axis=0)).ravel()
+        used = np.flatnonzero(frequencies)
+        start = np.asarray(source.topics, dtype=np.float64)
+        _keep_ends(source, start[:, used], mean[:, used], frequencies[used])
     else:
         for counts, chain, topics in _chain_draws(source, n_draws, seed, **how):
             grouped = isinstance(chain, GroupedChain)
@@ -165,14 +171,23 @@ def _chain_draws(
     for topics in chain.draws(n_draws, BURN_IN, _spacing(counts), on_progress):
         mean += topics.T
         yield counts, chain, topics
-    # Divided by these, so that words that all topics use do not decide.
-    root = np.sqrt(np.maximum(chain.frequencies, 1))[:, None]
-    source.ends = start / root, mean / root
+    _keep_ends(source, start.T, mean.T, chain.frequencies)
+
+
+def _keep_ends(
+    source: Source, start: Floats, drawn: Floats, frequencies: Floats
+) -> None:
+    """Keep the words that topics (K, V) of the words that occur started and ended with.
+
+    Divided by the roots of frequencies, so that words of all topics do not decide.
+    """
+    root = np.sqrt(np.maximum(frequencies, 1))
+    source.ends = (start / root).T, (drawn / root).T
     if source.groups is None:
         used = np.flatnonzero(source.documents().getnnz(axis=0))
         source.drawn = np.zeros(np.asarray(source.topics).shape)
-        source.drawn[:, used] = source.ends[1].T
-    source.alike = same_words(mean.T, chain.frequencies)
+        source.drawn[:, used] = drawn / root
+    source.alike = same_words(drawn, frequencies)
 
 
 def shares_in(source: Source, topics: Any) -> Floats:

@@ -27,6 +27,7 @@ POINTS = 40  # of a curve
 DAYS_OF_YEAR = 365.25
 # A covariate that is not a line is described between these quantiles of its values.
 ENDS = (0.1, 0.9)
+_STARRED = "* The documents do not determine these words: do not rely on the interval."
 _CHANGED = (
     " The documents do not determine these words as a topic, so do not rely on this "
     "interval."
@@ -92,6 +93,11 @@ class Effects:
             Adjust p-values for all tests of the table: "holm" keeps the probability of
             any false positive, "fdr" the expected share of them (Benjamini-Hochberg).
             Intervals do not change.
+
+        Returns
+        -------
+        Table
+            If the documents do not determine some topics, "determined" says which.
         """
         return self._rows(self.contrasts, level, adjust)
 
@@ -152,7 +158,7 @@ class Effects:
         found = self.design.covariate(covariate)
         chosen, held = self._values(found, values), self._held(at, found)
         means = [self.design.mean_row(covariate, value, held) for value in chosen]
-        return Table(
+        rows = Table(
             {
                 "topic": outcome.name,
                 "words": outcome.words,
@@ -162,6 +168,7 @@ class Effects:
             for place, outcome in enumerate(self.outcomes)
             for value, row in zip(chosen, means, strict=True)
         )
+        return self._marked(rows)
 
     def tests(self, *, adjust: str | None = None) -> Table:
         """Return a test of each covariate as a whole, for each outcome.
@@ -186,7 +193,7 @@ class Effects:
                         "p": p,
                     }
                 )
-        return _adjust(rows, adjust)
+        return self._marked(_adjust(rows, adjust))
 
     def coefficients(self) -> Table:
         """Return the coefficients of the regressions, as the design has them."""
@@ -197,7 +204,7 @@ class Effects:
             ):
                 values = self._interval(row, place, LEVEL)
                 rows.append({"topic": outcome.name, "coefficient": name, **values})
-        return rows
+        return self._marked(rows)
 
     @property
     def n_tests(self) -> int:
@@ -328,7 +335,8 @@ class Effects:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._remarks())
-        return html_table(self.rows(), self._title()) + notes
+        rows = [_starred(row) for row in self.rows()]
+        return html_table(rows, self._title()) + notes
 
     # Parts
 
@@ -439,7 +447,19 @@ class Effects:
             for place, outcome in enumerate(self.outcomes)
             for contrast in contrasts
         )
-        return _adjust(rows, adjust)
+        return self._marked(_adjust(rows, adjust))
+
+    def _marked(self, rows: Table) -> Table:
+        """Add whether documents determine each row's topic, if they do not all.
+
+        Each outcome has the same number of rows.
+        """
+        if not self.changed:
+            return rows
+        size = len(rows) // len(self.outcomes)
+        for number, row in enumerate(rows):
+            row["determined"] = number // size not in self.changed
+        return _Starred(rows)
 
     def _interval(
         self, weights: Floats, outcome: int, level: float, name: str = "estimate"
@@ -461,7 +481,7 @@ class Effects:
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
     def _remarks(self, adjust: str | None = None) -> list[str]:
-        remarks = list(self.notes)
+        remarks = [_STARRED, *self.notes] if self.changed else list(self.notes)
         if self.pooled.n_draws < 2:
             return remarks
         if adjust is not None:
@@ -490,9 +510,27 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
     rounded = ("estimate", "error", "low", "high")
     return {
         name: round(value, 4) if name in rounded else value
-        for name, value in row.items()
+        for name, value in _starred(row).items()
         if name != "effect"
     }
+
+
+class _Starred(Table):
+    """Rows that print a star instead of whether the topic is determined."""
+
+    def __repr__(self) -> str:
+        return f"{text_table([_starred(row) for row in self])}\n{_STARRED}"
+
+    def _repr_html_(self) -> str:
+        return f"{html_table([_starred(row) for row in self])}<p>{_STARRED}</p>"
+
+
+def _starred(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with a star at a topic that the documents do not determine."""
+    shown = dict(row)
+    if not shown.pop("determined", True):
+        shown["topic"] += "*"
+    return shown
 
 
 def _p_value(estimate: float, error: float, free: float) -> float:
