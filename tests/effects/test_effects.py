@@ -2,6 +2,7 @@
 
 import copy
 import re
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -716,6 +717,16 @@ BAD = [
     ("~ s(group)", {}, "number or date, but some of its values"),
     ("~ s(when)", {}, "first: 'someday'"),
     ("~ s(x)", {}, "covariate with 2 different values"),
+    ("~ s(age, k=3)", {}, "given the option 'k'. Give the number of its columns"),
+    ("~ s(age, df=0)", {}, "given df=0"),
+    ("~ .", {}, "a point for all columns"),
+    ("~ poly(agee, 2)", {}, "no column 'agee' \\(did you mean 'age'"),
+    ("~ group * lonely", {}, "no document has the combination group.*lonely"),
+    ("~ when2", {}, "has dates, but in row 5 of the data it has 'someday'. Write all"),
+    ("~ jumble", {}, "has numbers, but in row 1 of the data it has the text 'n/a'"),
+    ("~ endless", {}, "'endless' is infinite in row 3"),
+    ("~ s(endless)", {}, "'endless' is infinite in row 3"),
+    ("~ C(endless)", {}, "'endless' is infinite in row 3"),
     ("~ log(negative)", {}, "not finite in row 0"),
     ("~ nothing", {}, "no document is left"),
     ("~ x | town", {}, "no column 'town' for cluster"),
@@ -729,6 +740,9 @@ BAD = [
     ("~ x", {"topics": "sea"}, "there is no topic 'sea'"),
     ("~ x", {"topics": "0 + 1 + 2"}, "same weight"),
     ("~ x", {"topics": "1 - 1"}, "'1 - 1' has a topic twice"),
+    ("~ x", {"topics": {"a": [0, 0]}}, "'a' has a topic twice"),
+    ("~ x", {"topics": {"a": {0: "much"}}}, "'a' gives a topic the weight 'much'"),
+    ("~ x", {"topics": {"a": {0: np.nan}}}, "'a' gives a topic the weight nan"),
     ("~ x", {"topics": []}, "topics is empty"),
     ("~ x", {"method": "magic"}, "method is 'magic'"),
     ("~ x", {"n_draws": 1}, "n_draws"),
@@ -751,12 +765,93 @@ def test_bad_input_is_one_sentence(found, formula, options, message):
         when=["someday" if d == 5 else "2001-05-03" for d in range(240)],
         alone=(found["data"]["city"] == 3).astype(int),
         nothing=np.nan,
-    )
+        when2=[*["2001-05-03", "2001-05-04"] * 2, "", *["someday", "2001-05-05"] * 117,
+               ""],
+        jumble=pd.Series([3.5, "n/a"] * 120, dtype=object),
+        endless=np.where(np.arange(240) == 3, -np.inf, np.arange(240) % 5),
+    )  # fmt: skip
     with (
         pytest.raises((DataError, ValueError), match=message),
         np.errstate(divide="ignore"),
     ):
         estimate_effect(found["lda"], formula, data, **({"X": found["X"]} | options))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["~ poly(age, 2)", "~ bs(age, df=4)", "~ x + scale(age)", "~ group * center(age)"],
+)
+def test_functions_of_formulaic_know_their_column(found, formula):
+    gap = found["data"]["age"].where(np.arange(240) > 2)
+    effects = effects_of(found, formula, data=found["data"].assign(age=gap), n_draws=2)
+    assert "3 of 240 documents are left out" in effects.notes[0]
+    assert any(contrast.covariate == "age" for contrast in effects.contrasts)
+    columns = [row["columns"] for row in effects.tests() if row["covariate"] == "age"]
+    per_topic = {"poly": 2, "bs": 4, "x": 1, "group": 3}
+    word = next(word for word in per_topic if formula.startswith(f"~ {word}"))
+    assert set(columns) == {per_topic[word]}
+    effects.predict("age", [40])
+
+
+def test_the_reference_is_the_one_of_the_formula(found):
+    plain = effects_of(found, "~ C(group)", method="fixed")
+    turned = effects_of(found, "~ C(group, Treatment('b'))", method="fixed")
+    assert [c.label for c in turned.contrasts] == ["group: a - b", "group: c - b"]
+    coefficients = [row["estimate"] for row in turned.coefficients()][1::3]
+    first = [row["estimate"] for row in turned.rows()][::2]
+    np.testing.assert_allclose(first, coefficients, atol=1e-12)
+    np.testing.assert_allclose(
+        [row["estimate"] for row in plain.contrast("group", "a", "b")], first
+    )
+    named = effects_of(
+        found, "~ C(city2, Treatment(3)) + C(sort, Treatment('c'))", method="fixed",
+        data=found["data"].assign(
+            city2=found["data"]["city"] % 4,
+            sort=pd.Categorical(found["data"]["group"], categories=["b", "a", "c"]),
+        ),
+    )  # fmt: skip
+    assert [c.label for c in named.contrasts] == [
+        *("city2: 0 - 3", "city2: 1 - 3", "city2: 2 - 3", "sort: b - c", "sort: a - c")
+    ]
+
+
+def test_objects_that_are_numbers_are_numbers(found):
+    age = found["data"]["age"].round(2)
+    plain = effects_of(found, "~ age", data={"age": age}, method="fixed").rows()
+    for kind in (float, Decimal, lambda text: np.float32(text)):
+        column = pd.Series([kind(str(value)) for value in age], dtype=object)
+        own = effects_of(found, "~ age", data={"age": column}, method="fixed").rows()
+        assert [row["effect"] for row in own] == ["age: +1"] * 3
+        estimates = [[row["estimate"] for row in rows] for rows in (own, plain)]
+        np.testing.assert_allclose(*estimates, rtol=1e-4)
+    column[0] = None
+    known = effects_of(found, "~ age", data={"age": column}, method="fixed")
+    assert "1 of 240 documents is left out: a value is missing (age)" in known.notes[0]
+    grades = pd.Series([1, "A", 2] * 80, dtype=object)
+    levels = effects_of(found, "~ C(g)", data={"g": grades}, method="fixed")
+    assert [c.label for c in levels.contrasts] == ["g: 2 - 1", "g: A - 1"]
+
+
+def test_missing_clusters_and_weights_are_named(found):
+    gap = np.where(np.arange(240) < 2, np.nan, 1.0)
+    options = {"weights": gap, "cluster": np.where(np.arange(240) == 9, None, "a")}
+    options["cluster"][50:] = "b"
+    notes = effects_of(found, "~ x", method="fixed", **options).notes
+    assert "3 of 240 documents are left out: a value is missing" in notes[0]
+    assert "(the cluster, weights)" in notes[0]
+
+
+def test_small_effects_have_digits(found):
+    dollars = found["data"].assign(income=1e4 * found["data"]["age"])
+    text = effects_of(found, "~ income", data=dollars, method="fixed").text()
+    row = next(line for line in text.splitlines() if line.startswith("0 "))
+    assert re.search(r"e-0[67]", row)
+
+
+def test_a_year_is_a_date(found):
+    effects = effects_of(found, "~ day", method="fixed")
+    with pytest.warns(DataWarning, match=r"expected at 2002-01-01"):
+        assert effects.predict("day", [2002])[0]["value"] == "2002-01-01"
 
 
 def test_bad_arguments_of_a_split_sample(found):

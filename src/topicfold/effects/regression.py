@@ -54,12 +54,23 @@ def make_outcomes(topics: Any, names: Mapping[int, str]) -> list[Outcome]:
 
 def _named(name: str, given: Any, names: Mapping[int, str]) -> Outcome:
     if isinstance(given, Mapping):
-        weights = {_number(k, names): float(value) for k, value in given.items()}
+        weights = {_number(k, names): _weight(w, name) for k, w in given.items()}
     elif isinstance(given, str) or not hasattr(given, "__iter__"):
         weights = _expression(given, names)
     else:
-        weights = {_number(k, names): 1.0 for k in given}
+        numbers = [_number(k, names) for k in given]
+        if len(set(numbers)) < len(numbers):
+            raise DataError(f"{name!r} has a topic twice. Name each topic once.")
+        weights = dict.fromkeys(numbers, 1.0)
     return _outcome(name, weights, names)
+
+
+def _weight(given: Any, name: str) -> float:
+    if not isinstance(given, int | float | np.number) or not np.isfinite(given):
+        raise DataError(
+            f"the outcome {name!r} gives a topic the weight {given!r}. Give a number."
+        )
+    return float(given)
 
 
 def _single(given: Any, names: Mapping[int, str]) -> Outcome:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -326,7 +327,8 @@ class Effects:
         rows = self.rows(level=level, adjust=adjust)
         lines = [self._title()]
         for number, contrast in enumerate(self.contrasts):
-            own = [_short(row) for row in rows[number :: len(self.contrasts)]]
+            own = rows[number :: len(self.contrasts)]
+            own = [_short(row, _decimals(own)) for row in own]
             lines += ["", contrast.label, text_table(own, narrow=True)]
         return "\n".join((*lines, "", *self._remarks(adjust)))
 
@@ -505,11 +507,18 @@ class Effects:
         )
 
 
-def _short(row: dict[str, Any]) -> dict[str, Any]:
+def _decimals(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many decimals effects need: per dollar they are small."""
+    sizes = np.array([abs(row.get("error", row["estimate"])) for row in rows])
+    least = sizes[sizes > 0].min(initial=1.0)
+    return max(4, 1 - math.floor(math.log10(least)))
+
+
+def _short(row: dict[str, Any], decimals: int) -> dict[str, Any]:
     """Return a row of the table without its effect, with few digits."""
     rounded = ("estimate", "error", "low", "high")
     return {
-        name: round(value, 4) if name in rounded else value
+        name: round(value, decimals) if name in rounded else value
         for name, value in _starred(row).items()
         if name != "effect"
     }
@@ -557,7 +566,8 @@ def _value(covariate: Covariate, given: Any) -> Any:
                 return level
         known = ", ".join(map(str, covariate.levels[:10]))
         raise DataError(f"{covariate.name} has no level {given!r}. It has {known}.")
-    if covariate.kind == "date" and not isinstance(given, int | float):
+    if covariate.kind == "date" and not isinstance(given, float):
+        given = str(given) if isinstance(given, int | np.integer) else given  # a year
         try:
             return np.datetime64(given, "s").astype(np.float64) / 86400.0
         except (TypeError, ValueError) as error:
