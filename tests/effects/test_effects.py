@@ -13,7 +13,7 @@ from scipy import sparse
 
 from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
 from topicfold.corpus import Corpus
-from topicfold.editing import drop_topics, rename_topics
+from topicfold.editing import drop_topics, merge_topics, rename_topics
 from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
 from topicfold.effects.draws import Source
 from topicfold.exceptions import DataError, DataWarning
@@ -649,6 +649,32 @@ def test_edited_topics_keep_their_numbers(found, monkeypatch):
     halves.components_[3] = halves.components_[2]
     notes = estimate_effect(halves, "~ x", found["data"], X=found["X"], n_draws=2).notes
     assert "topics='4 + 5'" in " ".join(notes)
+
+
+def test_topics_that_were_merged_by_hand_stay_merged(found):
+    model = LDA(n_components=4, random_state=0).fit(found["X"])
+    order = matched(model, found["topics"])
+    assert len(set(order)) == 3
+    real = -found["effect"][0]
+    edited = merge_topics(model, order[1:].tolist(), name="both")
+    options = {"X": found["X"], "n_draws": 5}
+    for given in (edited, edited.topic_data()):
+        effects = estimate_effect(given, "~ x", found["data"], topics="both", **options)
+        (row,) = effects.rows()
+        assert row["low"] < real < row["high"]
+        assert not effects.changed
+        assert "topics are treated as known" in effects.notes[0]
+        assert "draws would take them apart" in effects.notes[-1]
+        sure = estimate_effect(given, "~ x", found["data"], method="fixed", **options)
+        assert "by hand" not in " ".join(sure.notes)
+    drawn = estimate_effect(edited, "~ x", found["data"], method="joint", **options)
+    assert "draws may have taken them apart" in drawn.notes[-1]
+    asked = {"topics": "both", "n_permutations": 19, **options}
+    (test,) = permutation_test(edited, "~ x", found["data"], "x", **asked)
+    assert test["p"] == 0.05
+    renamed = rename_topics(model, {0: "sea"})
+    effects = estimate_effect(renamed, "~ x", found["data"], **options)
+    assert "by hand" not in " ".join(effects.notes)
 
 
 def test_rows_in_another_order_are_refused(found):

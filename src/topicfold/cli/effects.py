@@ -64,8 +64,10 @@ class _Flags(Flags):
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
-    method: str = flag(
-        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.", "joint"
+    method: str | None = flag(
+        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.",
+        metavar="TEXT",
+        show_default="joint, or fixed after topics were merged",
     )
     draws: int = flag("Number of draws.", 25, min=2)
     sentences: bool = flag("Print one sentence for each effect.", False)

@@ -201,12 +201,12 @@ random_state, n_jobs
     outcomes = make_outcomes(topics, names)
     draws = share_draws(
         source.of(design.rows),
-        "joint",
+        "fixed" if source.merged else "joint",
         n_draws=n_draws,
         seed=random_state,
         n_jobs=n_jobs,
     )
-    theta = sum(draws) / n_draws
+    theta = sum(draws) / n_draws  # a scale does not matter
     shares = np.asarray(theta) @ np.stack([o.weights for o in outcomes], axis=1)
     rng = np.random.default_rng(random_state)
     real, shuffled = _shuffled(design, others, shares, n_permutations, rng)

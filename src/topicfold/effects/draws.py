@@ -62,6 +62,7 @@ class Source:
     ids: Sequence[str] | None = None  # of the documents, if they have any
     numbers: Sequence[int] = ()  # of the topics
     words: Sequence[str] = ()  # of the columns
+    merged: bool = False  # were topics merged by hand? Draws would take them apart
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     finding: Source | None = None  # other documents, which topics are drawn from
     # The group of each document, where groups have other words for a topic.

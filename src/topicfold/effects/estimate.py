@@ -49,7 +49,7 @@ def estimate_effect(
     *,
     X: Any = None,
     topics: Any = None,
-    method: str = "joint",
+    method: str | None = None,
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
@@ -85,9 +85,11 @@ def estimate_effect(
     topics : int, str, list, mapping or None, default=None
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
-    method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
-        "joint" draws the topics, by a sampler that starts at the fit. "fixed" treats
-        them as known, for topics found in other documents; nothing is drawn.
+    method : {"joint", "fixed", "bootstrap", "posterior"} or None, default=None
+        None is "joint", or "fixed" after topics were merged by hand: draws would take
+        them apart. "joint" draws the topics, by a sampler that starts at the fit.
+        "fixed" treats them as known, for topics found in other documents; nothing is
+        drawn.
         "bootstrap" refits the model for every draw, on documents drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
         posterior, which does not use the covariates, so effects are attenuated if texts
@@ -133,11 +135,12 @@ def estimate_effect(
     """
     whole_number(n_draws, "n_draws", 2)
     whole_number(random_state, "random_state", 0)
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise DataError(f"method is {method!r}. Give one of {', '.join(METHODS)}.")
-    source, names, given = find_source(model, X, method)
+    source, names, given = find_source(model, X, method or "joint")
+    chosen, method = method, method or ("fixed" if source.merged else "joint")
     use_groups(source, content, data, method)
-    return effects_of(
+    effects = effects_of(
         source,
         make_outcomes(topics, names),
         design_of(source, given, formula, data, cluster=cluster, weights=weights),
@@ -149,6 +152,8 @@ def estimate_effect(
         n_jobs=n_jobs,
         on_progress=on_progress,
     )
+    effects.notes = (*effects.notes, *_merged(source, chosen))
+    return effects
 
 
 def effects_of(
@@ -295,6 +300,8 @@ def find_source(
         ids = getattr(record, "doc_ids", None)
     source = Source(model, phi, None, X is not None, ids, tuple(names))
     source.words = getattr(record, "vocabulary", ())
+    edits = (getattr(record, "settings", None) or {}).get("edits", ())
+    source.merged = any(edit.get("action") == "merge" for edit in edits)
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -398,6 +405,20 @@ def _drifted(source: Source) -> Iterator[str]:
             "interval is likely too narrow. Fit fewer topics, or learn them from more "
             "documents and use method='fixed'."
         )
+
+
+def _merged(source: Source, method: str | None) -> Iterator[str]:
+    """Say what becomes of topics that were merged by hand."""
+    if not source.merged or method in ("fixed", "posterior"):
+        return
+    instead = "the effect on the sum of the topics before they were merged, such as "
+    yield (
+        "Topics were merged by hand, and draws would take them apart, so they are "
+        f"treated as known. To allow for their noise, ask for {instead}topics='1 + 4'."
+        if method is None
+        else "Topics were merged by hand, and draws may have taken them apart. Use "
+        f"method='fixed', or ask for {instead}topics='1 + 4'."
+    )
 
 
 def _split(source: Source) -> Iterator[str]:
