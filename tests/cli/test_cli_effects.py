@@ -48,6 +48,20 @@ def test_table(cli, saved):
     assert "6 tests, not adjusted" in result.output
 
 
+def test_topics_that_are_not_determined_have_a_star(cli, saved, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("topicfold.effects.estimate.SAME_TOPIC", 2.0)
+    result = run(cli, saved, "-F", "~ x", "--topics", "1,0+1")
+    lines = result.output.splitlines()
+    starred = [line for line in lines if line.startswith(("1* ", "0 + 1* "))]
+    assert len(starred) == 2
+    assert any(line.startswith("* The documents do not determine") for line in lines)
+    assert max(map(len, starred)) <= 80
+    table = run(cli, saved, "-F", "~ x", "-f", "csv").output.splitlines()
+    assert table[0].endswith(",p,determined")
+    assert all(line.endswith(",False") for line in table[1:])
+
+
 def test_rows_by_id_are_those_in_order(cli, saved):
     plain = run(cli, saved, "-F", "~ x", "-f", "csv").output
     turned = run(cli, saved, "-F", "~ x", "-f", "csv", "--id", "name",

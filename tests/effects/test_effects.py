@@ -11,11 +11,20 @@ import pytest
 from effects_support import planted
 from scipy import sparse
 
-from topicfold import LDA, PLSA, GibbsLDA, StructuralLDA, SupervisedLDA, Topics
+from topicfold import (
+    LDA,
+    PLSA,
+    FeatureLDA,
+    GibbsLDA,
+    LaplacianPLSA,
+    StructuralLDA,
+    SupervisedLDA,
+    Topics,
+)
 from topicfold.corpus import Corpus
 from topicfold.editing import drop_topics, merge_topics, rename_topics
 from topicfold.effects import chain, estimate_effect, permutation_test, split_sample
-from topicfold.effects.draws import Source
+from topicfold.effects.draws import Source, _drawn_again
 from topicfold.exceptions import DataError, DataWarning
 
 
@@ -564,6 +573,32 @@ def test_the_bootstrap_names_topics_that_refits_do_not_find_again(found):
     assert not effects_of(found, method="bootstrap", n_draws=3).changed
 
 
+def test_the_bootstrap_draws_clusters_and_refits_models_of_words_only(found):
+    rng = np.random.default_rng(0)
+    clusters = np.array([2, 0, 0, 1, 2, 2])
+    for _ in range(5):
+        drawn = _drawn_again(6, clusters, rng).tolist()
+        assert len(set(map(drawn.count, (1, 2)))) == 1
+        assert len(set(map(drawn.count, (0, 4, 5)))) == 1
+        assert 2 * drawn.count(1) + drawn.count(3) + 3 * drawn.count(0) == len(drawn)
+    options = {"method": "bootstrap", "n_draws": 2}
+    city = found["data"]["city"].to_numpy()
+    one = effects_of(found, "~ x | city", **options).coefficients()
+    other = effects_of(found, "~ x", **options).coefficients()
+    assert [row["estimate"] for row in one] != [row["estimate"] for row in other]
+    features = FeatureLDA(3, random_state=0, max_iter=5)
+    features.fit(found["X"], features={"city": city.astype(str)})
+    graph = sparse.eye_array(240, k=1, format="csr") + sparse.eye_array(240, k=-1)
+    linked = LaplacianPLSA(
+        3, graph=sparse.csr_matrix(graph), random_state=0, max_iter=5
+    )
+    for model, what in ((features, "features"), (linked.fit(found["X"]), "graph")):
+        with pytest.raises(
+            DataError, match=f"{type(model).__name__} also takes {what}"
+        ):
+            estimate_effect(model, "~ x", found["data"], X=found["X"], **options)
+
+
 def test_a_sum_of_pieces_that_change_places_is_the_same():
     rows = np.array([[0.5, 0.0], [0.3, 0.0], [0.0, 0.6], [0.0, 0.9]])
     source = Source(ends=(rows, rows[:, ::-1]))
@@ -1001,8 +1036,20 @@ def test_bad_questions_of_a_result(found):
         effects.predict("age", ["old"])
     with pytest.raises(DataError, match="not a date"):
         effects.predict("day", ["someday"])
-    with pytest.raises(DataError, match="level is 95"):
-        effects.rows(level=95)
+    for level in (95, "95"):
+        with pytest.raises(DataError, match=r"level is '?95"):
+            effects.rows(level=level)
+    with pytest.raises(DataError, match="values is empty"):
+        effects.predict("age", [])
+    assert effects.predict("age", 40) == effects.predict("age", [40])
+    logs = effects_of(found, "~ log(age)", method="fixed", n_draws=2)
+    with (
+        pytest.raises(DataError, match="no value where age is -4"),
+        pytest.warns(DataWarning, match="extrapolated"),
+    ):
+        logs.predict("age", -4)
+    with pytest.raises(TypeError, match=r"no option 'colour'\. Possible.*: by, n_"):
+        effects.plot("side", colour="red")
     with pytest.raises(DataError, match="no figure 'pie'"):
         effects.plot(kind="pie")
     with pytest.raises(DataError, match="whose values are being compared"):

@@ -85,9 +85,17 @@ class Design:
         And those of other covariates in `at`.
         """
         values = self._frame.assign(**{**(at or {}), name: value})
-        with np.errstate(all="ignore"):
-            rows = self._spec.get_model_matrix(values, context=_context())
-        matrix = np.asarray(rows, dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                rows = self._spec.get_model_matrix(values, context=_context())
+            matrix = np.asarray(rows, dtype=np.float64)
+        except ValueError:  # a logarithm below zero
+            matrix = np.array([[np.nan]])
+        if not np.isfinite(matrix).all():
+            raise DataError(
+                f"the formula {self.formula} has no value where {name} is {value}. "
+                "Give another value."
+            )
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
     def values(self, name: str, at: Mapping[str, Any] | None = None) -> Floats:

@@ -25,6 +25,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold.core.counts import check_counts, row_sums
+from topicfold.core.tables import listed
 from topicfold.effects.chain import (
     Floats,
     GroupedChain,
@@ -38,6 +39,7 @@ from topicfold.effects.chain import (
 )
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.gibbs.tokens import check_whole
+from topicfold.known import taken_by
 from topicfold.phi.slices import GroupedPhi
 
 METHODS = ("joint", "fixed", "bootstrap", "posterior")
@@ -62,6 +64,7 @@ class Source:
     ids: Sequence[str] | None = None  # of the documents, if they have any
     numbers: Sequence[int] = ()  # of the topics
     words: Sequence[str] = ()  # of the columns
+    clusters: NDArray[np.int64] | None = None  # of these documents, if they have any
     merged: bool = False  # were topics merged by hand? Draws would take them apart
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     finding: Source | None = None  # other documents, which topics are drawn from
@@ -294,18 +297,41 @@ def _own_draws(source: Source, n_draws: int, seed: int) -> Iterator[Floats]:
 
 
 def _refitted_topics(source: Source, n_draws: int, seed: int) -> Iterator[Any]:
-    """Yield the topics of refits on documents drawn with replacement."""
+    """Yield the topics of refits on documents, or clusters, drawn with replacement."""
     model, counts = source.model, source.documents()
     if not hasattr(model, "get_params") or "init" not in model.get_params():
         raise DataError(
             f"{type(model).__name__} cannot start at given topics, so it cannot be "
             "refitted on bootstrap samples. Use method='joint'."
         )
+    taken = sorted(taken_by(model))
+    taken += [
+        name
+        for name, value in model.get_params(deep=False).items()
+        if sparse.issparse(value) and value.shape[0] == value.shape[1]
+    ]  # a graph of the documents
+    if taken:
+        raise DataError(
+            "method='bootstrap' refits models of words alone, and a "
+            f"{type(model).__name__} also takes {listed(taken)}. Use method='joint'."
+        )
     rng = np.random.default_rng(seed)
     for _ in range(n_draws):
         refit = clone(model).set_params(init=np.asarray(source.topics))
-        sample = rng.integers(0, counts.shape[0], counts.shape[0])
+        sample = _drawn_again(counts.shape[0], source.clusters, rng)
         yield refit.fit(counts[np.sort(sample)]).components_
+
+
+def _drawn_again(
+    n_documents: int, clusters: NDArray[np.int64] | None, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return documents drawn with replacement, clusters as a whole."""
+    if clusters is None:
+        return rng.integers(0, n_documents, n_documents)
+    ends = np.cumsum(np.bincount(clusters))
+    members = np.split(np.argsort(clusters, kind="stable"), ends[:-1])
+    chosen = rng.integers(0, len(members), len(members))
+    return np.concatenate([members[cluster] for cluster in chosen])
 
 
 def checked_counts(model: Any, X: Any, n_terms: int) -> sparse.csr_matrix:

@@ -90,7 +90,7 @@ def estimate_effect(
         them apart. "joint" draws the topics, by a sampler that starts at the fit.
         "fixed" treats them as known, for topics found in other documents; nothing is
         drawn.
-        "bootstrap" refits the model for every draw, on documents drawn with
+        "bootstrap" refits the model for every draw, on documents or clusters drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
         posterior, which does not use the covariates, so effects are attenuated if texts
         are short.
@@ -177,7 +177,7 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
-    chosen = source.of(design.rows)
+    chosen = replace(source.of(design.rows), clusters=design.clusters)
     draws: Iterator[Any] = (
         share_draws(
             chosen,

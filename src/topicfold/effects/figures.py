@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,13 @@ def draw(
     if kind not in KINDS:
         raise DataError(f"there is no figure {kind!r}. Give one of {', '.join(KINDS)}.")
     figures: dict[str, Any] = {"effects": effect_points, "shares": expected_shares}
+    possible = [*inspect.signature(figures[kind]).parameters][2:]
+    wrong = [name for name in options if name not in possible]
+    if wrong:
+        raise TypeError(
+            f"the figure {kind!r} has no option {wrong[0]!r}. Possible options: "
+            f"{', '.join(possible)}."
+        )
     return figures[kind](effects, chosen.name, **options)
 
 

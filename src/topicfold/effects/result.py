@@ -149,7 +149,7 @@ class Effects:
         ----------
         covariate : str
             The column.
-        values : sequence or None, default=None
+        values : value, sequence or None, default=None
             None is every level, or 40 numbers from the smallest to the largest.
         at : mapping or None, default=None
             Values of other covariates, as in `contrast`.
@@ -429,7 +429,10 @@ class Effects:
 
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
-            chosen = list(values) if not isinstance(values, str) else [values]
+            single = isinstance(values, str) or not hasattr(values, "__iter__")
+            chosen = [values] if single else list(values)
+            if not chosen:
+                raise DataError("values is empty. Give values, or None for all.")
             return [self._chosen(covariate, value) for value in chosen]
         if covariate.kind == "levels":
             return list(covariate.levels)
@@ -466,7 +469,7 @@ class Effects:
     def _interval(
         self, weights: Floats, outcome: int, level: float, name: str = "estimate"
     ) -> dict[str, float]:
-        if not 0 < level < 1:
+        if not isinstance(level, int | float | np.number) or not 0 < level < 1:
             raise DataError(f"level is {level!r}. Give a number between 0 and 1.")
         estimate, error, free = self.pooled.combine(weights, outcome)
         if np.isnan(error):  # point estimates have no intervals
