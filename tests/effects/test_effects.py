@@ -421,6 +421,9 @@ def test_sentences(found):
     assert "percentage points per unit of age" in sentences[1]
     assert sentences[2].startswith("The joint share of 0 + 1 (")
     assert sentences[4].startswith("The difference of shares 0 - 1 (")
+    weighted = effects_of(found, "~ side", topics={"most": {0: 1, 1: 0.5}}).sentences()
+    assert weighted[0].startswith("The weighted sum of shares most (")
+    assert " | 0.5 × " in weighted[0]
     assert "adjusted p" not in sentences[0]
     assert all("; adjusted p " in one for one in effects.sentences(adjust="holm"))
 
@@ -722,6 +725,16 @@ def test_rows_in_another_order_are_refused(found):
     for wrong in (data[::-1], data.set_index("name")[::-1]):
         with pytest.raises(DataError, match=r"(name'|index) has 'd239' in row 0"):
             estimate_effect(found["lda"], "~ x", wrong, **known)
+    # A misspelt id does not hide the order, nor does one that is there twice.
+    for id_, row in (("d5x", 0), ("d239", 5)):
+        wrong = data[::-1] if row == 0 else data
+        wrong = wrong.assign(name=wrong["name"].replace("d5", id_))
+        with pytest.raises(DataError, match=f"'name' has 'd239' in row {row}"):
+            estimate_effect(found["lda"], "~ x", wrong, **known)
+    replies = data.assign(
+        reply=np.roll(ids, 1)
+    )  # other documents' ids beside their own
+    estimate_effect(found["lda"], "~ x", replies, **known)
     with pytest.raises(DataError, match="in another order than the documents"):
         split_sample(LDA(3), "~ x", data[::-1], corpus)
     # Numbers of rows are no names: a column of ranks has them, too.

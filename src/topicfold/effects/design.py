@@ -36,6 +36,7 @@ SPLINE_COLUMNS = 5  # of s(x)
 # Functions of formulas whose argument is a number or a date.
 _OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
 _INSTALL = "'topicfold[effects]'"
+_SAME_IDS = 0.9  # share of the documents' ids in a column that has their ids
 _LOOKED_AT = 50  # texts of a column: are they dates?
 MANY_LEVELS = 5  # documents per level: with fewer it is likely not a category
 
@@ -274,14 +275,23 @@ def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
     if wanted == [str(row) for row in range(len(wanted))]:
         return  # they have numbers only, as a column of ranks has
     columns = {f"column {name!r}": frame[name] for name in frame.columns}
-    for name, values in {"index": frame.index, **columns}.items():
-        found = [str(value) for value in values]
-        if found != wanted and sorted(found) == sorted(wanted):
-            row = next(r for r, name in enumerate(found) if name != wanted[r])
+    texts = {
+        name: [str(value) for value in values]
+        for name, values in {"index": frame.index, **columns}.items()
+    }
+    if wanted in texts.values():
+        return
+    known = set(wanted)
+    for name, found in texts.items():
+        if len(known.intersection(found)) < _SAME_IDS * len(known):
+            continue  # not their ids, of which a few may be misspelt
+        rows = [r for r, v in enumerate(found) if v in known and v != wanted[r]]
+        if rows:
             raise DataError(
                 f"the rows of data are in another order than the documents: its {name} "
-                f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
-                "Sort the rows of data in the order of the documents."
+                f"has {found[rows[0]]!r} in row {rows[0]}, where document "
+                f"{wanted[rows[0]]!r} is. Sort the rows of data in the order of the "
+                "documents."
             )
 
 

@@ -119,7 +119,8 @@ def _outcome(
             "always have the same sum. Leave some topics out."
         )
     words = " | ".join(
-        f"{'minus ' if weight < 0 else ''}{names[topic]}"
+        f"{'minus ' if weight < 0 else ''}"
+        f"{'' if abs(weight) == 1 else f'{abs(weight):g} × '}{names[topic]}"
         for topic, weight in weights.items()
     )
     return Outcome(name, words, row)

@@ -644,7 +644,8 @@ def _subject(outcome: Outcome) -> str:
         return f"The share of topic {outcome.name} ({outcome.words})"
     if (used == 1).all():
         return f"The joint share of {outcome.name} ({outcome.words})"
-    return f"The difference of shares {outcome.name} ({outcome.words})"
+    kind = "difference" if set(used) == {1.0, -1.0} else "weighted sum"
+    return f"The {kind} of shares {outcome.name} ({outcome.words})"
 
 
 def _digits(points: float) -> str:
