@@ -103,7 +103,9 @@ def estimate_effect(
         each document. A document's shares are those of its group's own topics.
     robust : bool or {"HC1", "HC3"}, default=True
         Standard errors that allow for unequal variances. True is HC3, or with clusters
-        the jackknife over them. "HC1" is what most programs report, also for clusters.
+        the jackknife over them; if few documents decide an effect, as those of a small
+        group, its interval is the wider of HC3's and that of equal variances. "HC1" is
+        what most programs report, also for clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -177,6 +179,16 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
+    plain = None
+    if covariance == "HC3" and design.clusters is None:
+        plain = LeastSquares(
+            design.matrix, weights=design.weights, covariance="classical"
+        )
+
+    def fit(shares: Floats) -> tuple[Floats, ...]:
+        found = least.fit(shares)
+        return found if plain is None else (*found, plain.fit(shares)[1])
+
     chosen = replace(source.of(design.rows), clusters=design.clusters)
     draws: Iterator[Any] = (
         share_draws(
@@ -190,7 +202,7 @@ def effects_of(
         if given is None
         else iter(given[:, design.rows])
     )
-    pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
+    pooled = pool((fit(theta @ combine) for theta in draws), least.freedom, least.free)
     notes = (
         *design.notes,
         *_notes(pooled.n_draws, source, given, method, covariance, least),
