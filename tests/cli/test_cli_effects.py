@@ -48,10 +48,26 @@ def test_table(cli, saved):
     assert "6 tests, not adjusted" in result.output
 
 
+def test_topics_that_are_not_determined_have_a_star(cli, saved, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("topicfold.effects.estimate.SAME_TOPIC", 2.0)
+    result = run(cli, saved, "-F", "~ x", "--topics", "1,0+1")
+    lines = result.output.splitlines()
+    starred = [line for line in lines if line.startswith(("1* ", "0 + 1* "))]
+    assert len(starred) == 2
+    assert any(line.startswith("* The documents do not determine") for line in lines)
+    assert max(map(len, starred)) <= 80
+    assert "use --method 'fixed'." in result.output
+    assert "To adjust them: --adjust fdr." in result.output
+    table = run(cli, saved, "-F", "~ x", "-f", "csv").stdout.splitlines()
+    assert table[0].endswith(",p,determined")
+    assert all(line.endswith(",False") for line in table[1:])
+
+
 def test_rows_by_id_are_those_in_order(cli, saved):
-    plain = run(cli, saved, "-F", "~ x", "-f", "csv").output
+    plain = run(cli, saved, "-F", "~ x", "-f", "csv").stdout
     turned = run(cli, saved, "-F", "~ x", "-f", "csv", "--id", "name",
-                 table="turned.tsv").output  # fmt: skip
+                 table="turned.tsv").stdout  # fmt: skip
     assert plain == turned
     assert plain.startswith("topic,words,effect,estimate,error,low,high,p\n")
 
@@ -67,11 +83,21 @@ def test_json_sentences_and_plot(cli, saved, tmp_path):
     found = json.loads(result.output)
     assert [row["topic"] for row in found["effects"]] == ["0", "0 + 1", "0 - 1"]
     assert (tmp_path / "a.png").stat().st_size > 1000
-    told = run(cli, saved, *options, "--sentences").output.splitlines()
-    assert told == found["sentences"]
+    told = run(cli, saved, *options, "--sentences")
+    assert told.stdout.splitlines() == found["sentences"]
+    assert [f"note: {note}" for note in found["notes"]] == told.stderr.splitlines()
     assert (
         "p-values are adjusted for 3 tests (holm)" in run(cli, saved, *options).output
     )
+
+
+def test_merged_topics_are_said_to_be_known(cli, saved, tmp_path):
+    edited = cli("edit", saved / "model", "-o", tmp_path / "m", "--merge", "0,2")
+    assert edited.exit_code == 0, edited.output
+    result = cli("effects", tmp_path / "m", saved / "table.csv", "-F", "~ x")
+    assert "merged by hand" in result.output
+    assert "topics are treated as known" in result.output
+    assert "such as --topics '1 + 4'" in result.output
 
 
 def test_a_report_has_the_effects(cli, saved, check_error, tmp_path):

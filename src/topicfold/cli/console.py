@@ -239,6 +239,8 @@ _FLAGS = {
         "put files into a sub-folder for each class"
     ),
     "method='": "--method '",
+    "topics='": "--topics '",
+    "table(adjust='fdr')": "--adjust fdr",
     "Give the groups: content='column' of the data, or a group per document": (
         "Give --content with the column of TABLE that has the groups"
     ),
@@ -316,11 +318,16 @@ class MessageGroup(TyperGroup):
 def tell(kind: str, text: object) -> None:
     """Write ``kind: text`` to standard error, in one line."""
     # Not typer.echo, which would write into the middle of a progress bar.
-    line = one_line(str(text))
-    for of_library, of_command in _FLAGS.items():
-        line = line.replace(of_library, of_command)
+    line = in_flags(one_line(str(text)))
     sys.stderr.write(f"{kind}: {printable(line)}\n")
     sys.stderr.flush()
+
+
+def in_flags(text: str) -> str:
+    """Return a message of the library with its options called as they are here."""
+    for of_library, of_command in _FLAGS.items():
+        text = text.replace(of_library, of_command)
+    return text
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli import flags
-from topicfold.cli.console import CommandError, show_fact, tell, working
+from topicfold.cli.console import CommandError, in_flags, show_fact, tell, working
 from topicfold.cli.flags import Flags, Format, flag, takes_flags
 from topicfold.cli.report import check_report_file, report_effects
 from topicfold.cli.sides import file_text
@@ -64,8 +64,10 @@ class _Flags(Flags):
     adjust: str | None = flag(
         "Adjust p-values for all tests: holm or fdr.", metavar="holm|fdr"
     )
-    method: str = flag(
-        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.", "joint"
+    method: str | None = flag(
+        "How uncertainty is estimated: joint, fixed, bootstrap or posterior.",
+        metavar="TEXT",
+        show_default="joint, or fixed after topics were merged",
     )
     draws: int = flag("Number of draws.", 25, min=2)
     sentences: bool = flag("Print one sentence for each effect.", False)
@@ -238,14 +240,15 @@ def _show(found: Effects, given: _Flags) -> None:
         data = found.plot_data | {"sentences": found.sentences(adjust=given.adjust)}
         data["effects"] = [dict(row) for row in found.rows(adjust=given.adjust)]
         typer.echo(json.dumps(data, ensure_ascii=False, indent=1))
-    elif given.format is Format.csv:
-        typer.echo(csv_table(found.rows(adjust=given.adjust)), nl=False)
-    elif given.sentences:
-        for sentence in found.sentences(adjust=given.adjust):
-            typer.echo(sentence)
+    elif given.format is Format.csv or given.sentences:
+        for note in found.notes:  # of what is left out, and of topics
+            tell("note", note)
+        if given.format is Format.csv:
+            typer.echo(csv_table(found.rows(adjust=given.adjust)), nl=False)
+        else:
+            typer.echo("\n".join(found.sentences(adjust=given.adjust)))
     else:
-        text = found.text(adjust=given.adjust)
-        typer.echo(text.replace("table(adjust='fdr')", "--adjust fdr"))
+        typer.echo(in_flags(found.text(adjust=given.adjust)))
 
 
 def _draw(found: Effects, plot: Path, given: _Flags) -> None:

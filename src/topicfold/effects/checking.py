@@ -164,7 +164,8 @@ def permutation_test(
 
     Topics are drawn without any covariate. The residuals of the documents' mean shares,
     given the other covariates of the formula, are shuffled between documents (Freedman
-    and Lane); with clusters, signs are flipped instead. A p-value says how often the
+    and Lane); with clusters, signs are flipped instead. F allows for unequal variances,
+    as short documents have them. A p-value says how often the
     shuffled documents show a link as strong as the real one.
 
     Parameters
@@ -195,6 +196,9 @@ random_state, n_jobs
     tested = design.tested_columns(covariate)
     others = np.setdiff1d(np.arange(design.matrix.shape[1]), tested)
     outcomes = make_outcomes(topics, source.names)
+    if source.merged:
+        plan = plan._replace(method="fixed")
+    # A scale does not matter.
     theta = sum(share_draws(source.of(design.rows), plan)) / n_draws
     shares = np.asarray(theta) @ np.stack([o.weights for o in outcomes], axis=1)
     rng = np.random.default_rng(random_state)
@@ -224,18 +228,30 @@ def _shuffled(
     own = np.ones(len(shares)) if design.weights is None else design.weights
     root = np.sqrt(own)[:, None]
     n, p = design.matrix.shape
+    k = p - len(others)
     with one_blas_thread():
-        full = np.linalg.qr(design.matrix * root)[0]
-        reduced = np.linalg.qr(design.matrix[:, others] * root)[0]
+        columns = design.matrix * root
+        reduced = np.linalg.qr(columns[:, others])[0]
+        tested = np.delete(columns, others, axis=1)
+        full = np.linalg.qr(np.c_[reduced, tested])[0]
+        added = full[:, p - k :]  # what the tested columns add
+        products = (added[:, :, None] * added[:, None, :]).reshape(n, k * k)
+        room = 1 - (full**2).sum(axis=1)[:, None]
         values = shares * root
         rest = values - reduced @ (reduced.T @ values)
 
         def f(left: Doubles) -> Doubles:
             # The reduced model explains nothing of what is left but by shuffling.
             left = left - reduced @ (reduced.T @ left)
-            explained = ((full.T @ left) ** 2).sum(axis=0)
-            total = (left**2).sum(axis=0)
-            return explained / (p - len(others)) / ((total - explained) / (n - p))
+            explained = added.T @ left
+            after = left - added @ explained
+            if design.clusters is not None:
+                variance = (after**2).sum(axis=0) / (n - p)
+                return (explained**2).sum(axis=0) / k / variance
+            # Variances may differ: a group of short documents has noisier shares.
+            spread = (products.T @ (after / room) ** 2).T.reshape(-1, k, k)
+            inverse = np.linalg.pinv(spread, hermitian=True)
+            return np.einsum("ir,rij,jr->r", explained, inverse, explained) / k
 
         found = np.empty((n_permutations, shares.shape[1]))
         for row in found:

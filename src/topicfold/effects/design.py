@@ -8,13 +8,16 @@ impossible.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
+from numbers import Number
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +36,8 @@ SPLINE_COLUMNS = 5  # of s(x)
 # Functions of formulas whose argument is a number or a date.
 _OF_NUMBERS = ("s(", "bs(", "cr(", "cs(", "cc(", "poly(", "center(", "scale(")
 _INSTALL = "'topicfold[effects]'"
+_SAME_IDS = 0.9  # share of the documents' ids in a column that has their ids
+_LOOKED_AT = 50  # texts of a column: are they dates?
 MANY_LEVELS = 5  # documents per level: with fewer it is likely not a category
 
 
@@ -79,9 +84,17 @@ class Design:
         And those of other covariates in `at`.
         """
         values = self._frame.assign(**{**(at or {}), name: value})
-        with np.errstate(all="ignore"):
-            rows = self._spec.get_model_matrix(values, context=_context())
-        matrix = np.asarray(rows, dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                rows = self._spec.get_model_matrix(values, context=_context())
+            matrix = np.asarray(rows, dtype=np.float64)
+        except ValueError:  # a logarithm below zero
+            matrix = np.array([[np.nan]])
+        if not np.isfinite(matrix).all():
+            raise DataError(
+                f"the formula {self.formula} has no value where {name} is {value}. "
+                "Give another value."
+            )
         return np.asarray(np.average(matrix, axis=0, weights=self.weights))
 
     def values(self, name: str, at: Mapping[str, Any] | None = None) -> Doubles:
@@ -103,11 +116,10 @@ class Design:
 
     def tested_columns(self, name: str) -> NDArray[np.int64]:
         """Return the columns of all terms that a covariate is in."""
-        variables, places = self._spec.term_variables, self._spec.term_slices
         found = [
             np.arange(place.start, place.stop)
-            for term, place in places.items()
-            if name in map(str, variables[term])
+            for term, place in self._spec.term_slices.items()
+            if name in _names_of(term)
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
@@ -143,12 +155,14 @@ def make_design(
     clusters = _column(frame, grouped or cluster, "cluster", n_documents)
     weighing = _column(frame, weights, "weights", n_documents)
     known = np.array(frame[used].notna().all(axis=1), dtype=bool)
-    for values in (clusters, weighing):
-        if values is not None:
-            known &= ~load_pandas().isna(values)
+    lacking = [name for name in used if frame[name].isna().any()]
+    for what, values in (("cluster", clusters), ("weights", weighing)):
+        if values is not None and (missing := load_pandas().isna(values)).any():
+            known &= ~missing
+            lacking.append(f"the {what}" if what == "cluster" else what)
     looked_at = np.ones(n_documents, dtype=bool) if among is None else among
     worded = looked_at if with_words is None else with_words
-    notes = _dropped(frame, used, known, worded, looked_at)
+    notes = _dropped(lacking, known, worded, looked_at)
     known &= looked_at & worded
     rows = np.flatnonzero(known)
     frame = frame.iloc[rows].reset_index(drop=True)[used]
@@ -252,14 +266,23 @@ def _check_order(frame: Any, ids: Sequence[str] | None) -> None:
     if wanted == [str(row) for row in range(len(wanted))]:
         return  # they have numbers only, as a column of ranks has
     columns = {f"column {name!r}": frame[name] for name in frame.columns}
-    for name, values in {"index": frame.index, **columns}.items():
-        found = [str(value) for value in values]
-        if found != wanted and sorted(found) == sorted(wanted):
-            row = next(r for r, name in enumerate(found) if name != wanted[r])
+    texts = {
+        name: [str(value) for value in values]
+        for name, values in {"index": frame.index, **columns}.items()
+    }
+    if wanted in texts.values():
+        return
+    known = set(wanted)
+    for name, found in texts.items():
+        if len(known.intersection(found)) < _SAME_IDS * len(known):
+            continue  # not their ids, of which a few may be misspelt
+        rows = [r for r, v in enumerate(found) if v in known and v != wanted[r]]
+        if rows:
             raise DataError(
                 f"the rows of data are in another order than the documents: its {name} "
-                f"has {found[row]!r} in row {row}, where document {wanted[row]!r} is. "
-                "Sort the rows of data in the order of the documents."
+                f"has {found[rows[0]]!r} in row {rows[0]}, where document "
+                f"{wanted[rows[0]]!r} is. Sort the rows of data in the order of the "
+                "documents."
             )
 
 
@@ -267,6 +290,11 @@ def _variables(terms: str, frame: Any) -> list[str]:
     """Return the columns that a formula uses, in its order; refuse unknown ones."""
     formulaic = load_formulaic()
     _check_quoted(terms, frame)
+    if re.search(r"(?<![\w`.])\.(?![\w.])", terms):
+        raise DataError(
+            f"the formula '~ {terms}' has a point for all columns. Name the columns, "
+            "such as '~ party + s(date)'."
+        )
     try:
         parsed = formulaic.Formula(terms)
         named = {str(name) for name in parsed.required_variables}
@@ -278,6 +306,7 @@ def _variables(terms: str, frame: Any) -> list[str]:
         ) from error
     if not hasattr(parsed, "__iter__") or hasattr(parsed, "lhs"):
         raise DataError(f"the formula '~ {terms}' must have one part.")
+    named = named.union(*(_names_of(term) for term in parsed))
     functions = {*formulaic.transforms.TRANSFORMS, "s"} - {*frame.columns}
     unknown = sorted(named - functions - {*frame.columns})
     if unknown:
@@ -290,6 +319,24 @@ def _variables(terms: str, frame: Any) -> list[str]:
     if not used:
         raise DataError(f"the formula '~ {terms}' has no covariate. Name a column.")
     return used
+
+
+def _names_of(term: Any) -> set[str]:
+    """Return the names in a term; formulaic leaves out those in bs(x) or poly(x, 2)."""
+    found: set[str] = set()
+    for factor in term.factors:
+        text, how = str(factor.expr), factor.eval_method.value
+        if how == "lookup":
+            found.add(text)
+        elif how == "python":
+            found |= set(re.findall("`([^`]+)`", text))
+            tree = ast.parse(re.sub("`[^`]+`", "0", text), mode="eval")
+            called = [
+                node.func for node in ast.walk(tree) if isinstance(node, ast.Call)
+            ]
+            names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+            found |= {name.id for name in names if name not in called}
+    return found
 
 
 def _check_quoted(terms: str, frame: Any) -> None:
@@ -340,10 +387,44 @@ def _with_numbers(frame: Any, used: list[str], terms: str) -> tuple[Any, set[str
             changed[name] = column.cat.rename_categories(str)
         elif pandas.api.types.is_timedelta64_dtype(column):
             changed[name] = column.dt.total_seconds() / 86400.0
+        elif (numbers := _all_numbers(name, column, terms)) is not None:
+            changed[name] = numbers
         elif not pandas.api.types.is_numeric_dtype(column):
             changed[name], is_date = _of_texts(name, column, terms)
             dates |= {name} if is_date else set()
+        values = pandas.Series(changed.get(name, column)).dropna()
+        if pandas.api.types.is_numeric_dtype(values):
+            infinite = values.index[np.isinf(values.to_numpy(dtype=complex))]
+            if len(infinite):
+                raise DataError(
+                    f"the column {name!r} is infinite in row {infinite[0]} of the "
+                    "data. Correct it, or leave the value empty."
+                )
     return frame.assign(**changed), dates
+
+
+def _all_numbers(name: str, column: Any, terms: str) -> Doubles | None:
+    """Return a column of objects that are numbers; refuse numbers among texts."""
+    if column.dtype != object or _as_levels(name, terms):
+        return None
+    known = column[column.notna()]
+    number = [
+        isinstance(v, Number | Decimal) and not isinstance(v, bool) for v in known
+    ]
+    if number and all(number):
+        return np.asarray(load_pandas().to_numeric(column), dtype=np.float64)
+    if any(number) and all(isinstance(v, str) for v in known[~np.array(number)]):
+        row = int(known.index[number.index(False)])
+        raise DataError(
+            f"the column {name!r} has numbers, but in row {row} of the data it has the "
+            f"text {column[row]!r}. Correct it or leave it empty, or write C({name}) "
+            "for categories."
+        )
+    return None
+
+
+def _as_levels(name: str, terms: str) -> bool:
+    return f"C({name}" in terms.replace(" ", "").replace("`", "")
 
 
 def _of_texts(name: str, column: Any, terms: str) -> tuple[Any, bool]:
@@ -352,13 +433,29 @@ def _of_texts(name: str, column: Any, terms: str) -> tuple[Any, bool]:
     Numbers as texts are levels: that is how many tables say so.
     """
     texts = column.astype(object).where(column.notna(), "").astype(str).tolist()
-    if f"C({name}" not in terms.replace(" ", ""):
+    if not _as_levels(name, terms):
         times = parse_times(texts)
         if times is not None and times.dtype.kind == "M":
             return _days(times), True
         if times is None and (numbers := numbers_in(texts)) is not None:
             return numbers, False
+        if times is None:
+            _check_dates(name, texts)
     return np.array([text if text.strip() else None for text in texts], object), False
+
+
+def _check_dates(name: str, texts: list[str]) -> None:
+    """Refuse texts most of which are dates: as levels each date would be a group."""
+    distinct = dict.fromkeys(text for text in texts if text.strip())
+    looked_at = list(distinct)[:_LOOKED_AT]
+    times = [parse_times([text]) for text in looked_at]
+    if 2 * sum(t is not None and t.dtype.kind == "M" for t in times) > len(looked_at):
+        wrong = unreadable(list(distinct))
+        raise DataError(
+            f"the column {name!r} has dates, but in row {texts.index(wrong)} of the "
+            f"data it has {wrong!r}. Write all dates like 2001-05-03 or leave them "
+            f"empty, or write C({name}) for categories."
+        )
 
 
 def _numbers_of(name: str, column: Any) -> tuple[Doubles, bool]:
@@ -432,8 +529,7 @@ def _weights(values: NDArray[Any]) -> Doubles:
 
 
 def _dropped(
-    frame: Any,
-    used: list[str],
+    lacking: list[str],
     known: NDArray[np.bool_],
     worded: NDArray[np.bool_],
     looked_at: NDArray[np.bool_],
@@ -443,12 +539,10 @@ def _dropped(
     total = int(looked_at.sum())
     missing = int((looked_at & ~known).sum())
     if missing:
-        where = [name for name in used if frame[name].isna().any()]
-        named = f" ({listed(where)})" if where else ""
         are = "is" if missing == 1 else "are"
         notes.append(
-            f"{missing:,} of {total:,} documents {are} left out: a value is "
-            f"missing{named}."
+            f"{missing:,} of {total:,} documents {are} left out: a value is missing "
+            f"({listed(lacking)})."
         )
     empty = int((looked_at & known & ~worded).sum())
     if empty:
@@ -485,19 +579,31 @@ def _model_matrix(terms: str, frame: Any) -> Any:
 
 def _covariate(name: str, column: Any, spec: Any, date: bool) -> Covariate:
     pandas = load_pandas()
-    if hasattr(column, "cat"):
-        return Covariate(name, "levels", tuple(column.cat.categories))
-    if not pandas.api.types.is_numeric_dtype(column):
-        return Covariate(name, "levels", tuple(sorted(column.unique())))
-    values = np.unique(np.asarray(column, dtype=np.float64))
-    categories = [
-        state[1].get("categories")
+    plain = name.replace(" ", "")
+    heads = tuple(f"C({one}{end}" for one in (plain, f"`{plain}`") for end in "),")
+    states = [
+        state[1]
         for factor, state in spec.encoder_state.items()
-        if str(factor).replace(" ", "").startswith((f"C({name})", f"C({name},"))
+        if str(factor).replace(" ", "").startswith(heads)
     ]
-    if len(values) == 2 or any(categories):
-        return Covariate(name, "levels", tuple(np.unique(column).tolist()))
+    if hasattr(column, "cat"):
+        levels = _from_reference(column.cat.categories, states)
+        return Covariate(name, "levels", levels)
+    if not pandas.api.types.is_numeric_dtype(column):
+        levels = _from_reference(sorted(column.unique()), states)
+        return Covariate(name, "levels", levels)
+    values = np.unique(np.asarray(column, dtype=np.float64))
+    if len(values) == 2 or any(state.get("categories") for state in states):
+        levels = _from_reference(np.unique(column).tolist(), states)
+        return Covariate(name, "levels", levels)
     return Covariate(name, "date" if date else "number")
+
+
+def _from_reference(levels: Iterable[Any], states: list[Any]) -> tuple[Any, ...]:
+    """Return levels with the one first that C(x, Treatment('b')) names."""
+    bases = [getattr(state.get("contrasts"), "contrasts", None) for state in states]
+    named = [getattr(base, "base", None) for base in bases]
+    return tuple(sorted(levels, key=lambda level: level not in named))
 
 
 def _check(design: Design) -> None:
@@ -516,6 +622,14 @@ def _check(design: Design) -> None:
             "at zero."
         )
     flat = [c.name for c in design.covariates if len(c.levels) == 1]
+    empty = [
+        names[j] for j in range(1, p) if not matrix[:, j].any() and ":" in names[j]
+    ]
+    if empty and not flat:
+        raise DataError(
+            f"no document has the combination {empty[0]}, so the interaction cannot be "
+            "estimated. Merge levels, or write + instead of *."
+        )
     flat += [names[j] for j in range(1, p) if np.ptp(matrix[:, j]) == 0]
     if flat:
         raise DataError(
@@ -589,8 +703,14 @@ def _context() -> Mapping[str, Any]:
     states = optional("formulaic.utils.stateful_transforms", "splines", _INSTALL)
 
     @states.stateful_transform
-    def s(x: Any, df: int = SPLINE_COLUMNS, _state: Any = None) -> Any:
+    def s(x: Any, df: int = SPLINE_COLUMNS, _state: Any = None, **other: Any) -> Any:
         """A natural cubic spline with `df` columns, knots at quantiles."""
+        if other or not isinstance(df, int | np.integer) or df < 1:
+            given = f"the option {next(iter(other))!r}" if other else f"df={df!r}"
+            raise DataError(
+                f"s() is given {given}. Give the number of its columns only, such as "
+                f"s(x, df={SPLINE_COLUMNS})."
+            )
         if not _state:
             distinct = len(np.unique(x))
             if distinct < 3:

@@ -25,6 +25,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from topicfold.core.counts import check_counts, normalize_rows, row_sums
+from topicfold.core.tables import listed
 from topicfold.core.typing import Doubles
 from topicfold.effects.chain import (
     GroupedChain,
@@ -38,6 +39,7 @@ from topicfold.effects.chain import (
 from topicfold.engine.protocol import rows_of
 from topicfold.exceptions import DataError, EmptyDocumentWarning
 from topicfold.gibbs.tokens import check_whole
+from topicfold.known import taken_by
 from topicfold.phi.slices import GroupedPhi
 
 METHODS = ("joint", "fixed", "bootstrap", "posterior")
@@ -64,6 +66,8 @@ class Source:
     # Names of the topics, by their numbers.
     names: Mapping[int, str] = field(default_factory=dict)
     words: Sequence[str] = ()  # of the columns
+    clusters: NDArray[np.int64] | None = None  # of these documents, if they have any
+    merged: bool = False  # were topics merged by hand? Draws would take them apart
     rows: NDArray[np.int64] | None = None  # which of all documents these are
     finding: Source | None = None  # other documents, which topics are drawn from
     # The group of each document, where groups have other words for a topic.
@@ -134,8 +138,14 @@ def share_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
             shares = pairs.shares(counts, topics)
         yield from itertools.repeat(shares, 2)
     elif plan.method == "bootstrap":
+        mean = np.zeros(np.asarray(source.topics).shape)
         for topics in _counted(_refitted_topics(source, plan), plan):
+            mean += topics
             yield shares_in(source, topics)
+        frequencies = np.asarray(source.documents().sum(axis=0)).ravel()
+        used = np.flatnonzero(frequencies)
+        start = np.asarray(source.topics, dtype=np.float64)
+        _keep_ends(source, start[:, used], mean[:, used], frequencies[used])
     else:
         for counts, chain, topics in _chain_draws(source, plan):
             grouped = isinstance(chain, GroupedChain)
@@ -161,15 +171,24 @@ def _chain_draws(
     for topics in chain.draws(plan.n_draws, BURN_IN, spacing, plan.on_progress):
         mean += topics.T
         yield counts, chain, topics
-    # Divided by these, so that words that all topics use do not decide.
-    root = np.sqrt(np.maximum(chain.frequencies, 1))[:, None]
-    ends = np.stack((start / root, mean / root))
-    if source.groups is None:  # the chain has the words that occur
+    _keep_ends(source, start.T, mean.T, chain.frequencies)
+
+
+def _keep_ends(
+    source: Source, start: Doubles, drawn: Doubles, frequencies: Doubles
+) -> None:
+    """Keep the words that topics (K, V) of the words that occur started and ended with.
+
+    Divided by the roots of frequencies, so that words of all topics do not decide.
+    """
+    root = np.sqrt(np.maximum(frequencies, 1))
+    ends = np.stack((start / root, drawn / root)).transpose(0, 2, 1)
+    if source.groups is None:  # of all words
         occurs = source.documents().getnnz(axis=0) > 0
         ends, some = np.zeros((2, len(occurs), ends.shape[2])), ends
         ends[:, occurs] = some
     source.ends = ends[0], ends[1]
-    source.alike = same_words(mean.T, chain.frequencies)
+    source.alike = same_words(drawn, frequencies)
 
 
 def shares_in(source: Source, topics: Any) -> Doubles:
@@ -269,18 +288,41 @@ def _own_draws(source: Source, plan: Plan) -> Iterator[Doubles]:
 
 
 def _refitted_topics(source: Source, plan: Plan) -> Iterator[Any]:
-    """Yield the topics of refits on documents drawn with replacement."""
+    """Yield the topics of refits on documents, or clusters, drawn with replacement."""
     model, counts = source.model, source.documents()
     if not hasattr(model, "get_params") or "init" not in model.get_params():
         raise DataError(
             f"{type(model).__name__} cannot start at given topics, so it cannot be "
             "refitted on bootstrap samples. Use method='joint'."
         )
+    taken = sorted(taken_by(model))
+    taken += [
+        name
+        for name, value in model.get_params(deep=False).items()
+        if sparse.issparse(value) and value.shape[0] == value.shape[1]
+    ]  # a graph of the documents
+    if taken:
+        raise DataError(
+            "method='bootstrap' refits models of words alone, and a "
+            f"{type(model).__name__} also takes {listed(taken)}. Use method='joint'."
+        )
     rng = np.random.default_rng(plan.seed)
     for _ in range(plan.n_draws):
         refit = clone(model).set_params(init=np.asarray(source.topics))
-        sample = rng.integers(0, counts.shape[0], counts.shape[0])
+        sample = _drawn_again(counts.shape[0], source.clusters, rng)
         yield refit.fit(counts[np.sort(sample)]).components_
+
+
+def _drawn_again(
+    n_documents: int, clusters: NDArray[np.int64] | None, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return documents drawn with replacement, clusters as a whole."""
+    if clusters is None:
+        return rng.integers(0, n_documents, n_documents)
+    ends = np.cumsum(np.bincount(clusters))
+    members = np.split(np.argsort(clusters, kind="stable"), ends[:-1])
+    chosen = rng.integers(0, len(members), len(members))
+    return np.concatenate([members[cluster] for cluster in chosen])
 
 
 def checked_counts(model: Any, X: Any, n_terms: int) -> sparse.csr_matrix:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from topicfold.core.parameters import whole_number
 from topicfold.core.tables import printable
+from topicfold.core.typing import Doubles
 from topicfold.effects.chain import Progress
 from topicfold.effects.design import Design, column_of, make_design
 from topicfold.effects.draws import (
@@ -47,7 +49,7 @@ def estimate_effect(
     *,
     X: Any = None,
     topics: Any = None,
-    method: str = "joint",
+    method: str | None = None,
     n_draws: int = 25,
     cluster: Any = None,
     weights: Any = None,
@@ -83,10 +85,12 @@ def estimate_effect(
     topics : int, str, list, mapping or None, default=None
         None is every topic. ``[1, 4]`` are two, ``"1 + 4"`` a sum, ``"1 - 4"`` a
         difference; a mapping names them: ``{"economy": [1, 4]}``.
-    method : {"joint", "fixed", "bootstrap", "posterior"}, default="joint"
-        "joint" draws the topics, by a sampler that starts at the fit. "fixed" treats
-        them as known, for topics found in other documents; nothing is drawn.
-        "bootstrap" refits the model for every draw, on documents drawn with
+    method : {"joint", "fixed", "bootstrap", "posterior"} or None, default=None
+        None is "joint", or "fixed" after topics were merged by hand: draws would take
+        them apart. "joint" draws the topics, by a sampler that starts at the fit.
+        "fixed" treats them as known, for topics found in other documents; nothing is
+        drawn.
+        "bootstrap" refits the model for every draw, on documents or clusters drawn with
         replacement, starting at the fit. "posterior" draws from the model's own
         posterior, which does not use the covariates, so effects are attenuated if texts
         are short.
@@ -99,7 +103,9 @@ def estimate_effect(
         each document. A document's shares are those of its group's own topics.
     robust : bool or {"HC1", "HC3"}, default=True
         Standard errors that allow for unequal variances. True is HC3, or with clusters
-        the jackknife over them. "HC1" is what most programs report, also for clusters.
+        the jackknife over them; if few documents decide an effect, as those of a small
+        group, its interval is the wider of HC3's and that of equal variances. "HC1" is
+        what most programs report, also for clusters.
     random_state : int, default=0
         Seed.
     n_jobs : int, default=-1
@@ -129,17 +135,21 @@ def estimate_effect(
     >>> abs(effects.rows()[0]["estimate"]) > 0.3
     True
     """
-    plan = Plan(method, n_draws, random_state, n_jobs, on_progress)
+    plan = Plan(method or "joint", n_draws, random_state, n_jobs, on_progress)
     check_plan(plan, least_draws=2)
-    source = find_source(model, X, method)
-    use_groups(source, content, data, method)
-    return effects_of(
+    source = find_source(model, X, plan.method)
+    if method is None and source.merged:
+        plan = plan._replace(method="fixed")
+    use_groups(source, content, data, plan.method)
+    effects = effects_of(
         source,
         make_outcomes(topics, source.names),
         design_of(source, formula, data, cluster=cluster, weights=weights),
         plan,
         check_covariance(robust),
     )
+    effects.notes = (*effects.notes, *_merged(source, method))
+    return effects
 
 
 def effects_of(
@@ -157,9 +167,19 @@ def effects_of(
         covariance=covariance,
         clusters=design.clusters,
     )
-    chosen = source.of(design.rows)
+    plain = None
+    if covariance == "HC3" and design.clusters is None:
+        plain = LeastSquares(
+            design.matrix, weights=design.weights, covariance="classical"
+        )
+
+    def fit(shares: Doubles) -> tuple[Doubles, ...]:
+        found = least.fit(shares)
+        return found if plain is None else (*found, plain.fit(shares)[1])
+
+    chosen = replace(source.of(design.rows), clusters=design.clusters)
     draws = share_draws(chosen, plan)
-    pooled = pool((least.fit(theta @ combine) for theta in draws), least.freedom)
+    pooled = pool((fit(theta @ combine) for theta in draws), least.freedom, least.free)
     notes = (
         *design.notes,
         *_notes(pooled.n_draws, source, plan.method, covariance, least),
@@ -234,6 +254,8 @@ def design_of(source: Source, formula: str, data: Any, **options: Any) -> Design
 def find_source(model: Any, X: Any, method: str) -> Source:
     """Return what draws are made from."""
     if isinstance(model, np.ndarray):
+        if X is not None:
+            raise DataError("mixtures need no counts. Leave X out, or give a model.")
         given = np.asarray(model, dtype=np.float64)
         given = given[None] if given.ndim == 2 else given
         if given.ndim != 3 or given.shape[2] < 2:
@@ -273,6 +295,8 @@ def find_source(model: Any, X: Any, method: str) -> Source:
         ids = getattr(record, "doc_ids", None)
     source = Source(model, topics=phi, given=X is not None, ids=ids, names=names)
     source.words = getattr(record, "vocabulary", ())
+    edits = (getattr(record, "settings", None) or {}).get("edits", ())
+    source.merged = any(edit.get("action") == "merge" for edit in edits)
     if X is not None or counts is not None:
         found = counts if X is None else X
         source.counts = checked_counts(model, found, phi.shape[1])
@@ -370,6 +394,20 @@ def _drifted(source: Source) -> Iterator[str]:
             "interval is likely too narrow. Fit fewer topics, or learn them from more "
             "documents and use method='fixed'."
         )
+
+
+def _merged(source: Source, method: str | None) -> Iterator[str]:
+    """Say what becomes of topics that were merged by hand."""
+    if not source.merged or method in ("fixed", "posterior"):
+        return
+    instead = "the effect on the sum of the topics before they were merged, such as "
+    yield (
+        "Topics were merged by hand, and draws would take them apart, so they are "
+        f"treated as known. To allow for their noise, ask for {instead}topics='1 + 4'."
+        if method is None
+        else "Topics were merged by hand, and draws may have taken them apart. Use "
+        f"method='fixed', or ask for {instead}topics='1 + 4'."
+    )
 
 
 def _split(source: Source) -> Iterator[str]:

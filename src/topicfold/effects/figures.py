@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ COLORS = (COLOR, "#d1603d", "#5a8f3c", "#8e5ea2", "#b8902a", "#4a4e57")
 KINDS = ("effects", "shares")
 LOWEST, HIGHEST = -0.1, 1.1  # ends of the axis of shares
 LONGEST = 44  # characters of a topic's name
+_LETTER = 0.055  # inches of one below the figure
 
 
 def draw(
@@ -31,6 +34,13 @@ def draw(
     if kind not in KINDS:
         raise DataError(f"there is no figure {kind!r}. Give one of {', '.join(KINDS)}.")
     figures: dict[str, Any] = {"effects": effect_points, "shares": expected_shares}
+    possible = [*inspect.signature(figures[kind]).parameters][2:]
+    wrong = [name for name in options if name not in possible]
+    if wrong:
+        raise TypeError(
+            f"the figure {kind!r} has no option {wrong[0]!r}. Possible options: "
+            f"{', '.join(possible)}."
+        )
     return figures[kind](effects, chosen.name, **options)
 
 
@@ -84,6 +94,8 @@ def effect_points(
         axes.spines[["top", "right", "left"]].set_visible(False)
     if n < len(effects.outcomes):
         _say(figure, f"the {n} of {len(effects.outcomes)} topics with largest effects")
+    if not all(_determined(own[place]) for place in order.tolist()):
+        _foot(figure, "Hollow points")
     return figure
 
 
@@ -148,6 +160,8 @@ def expected_shares(
         axes.set_xlabel(_plain(covariate), fontsize=8)
     if len(parts) < n_outcomes:
         _say(figure, f"the {len(parts)} of {n_outcomes} topics that change most")
+    if not all(_determined(rows[0]) for part in parts for _, rows in part):
+        _foot(figure, "Hollow points" if kind == "levels" else "Dashed curves")
     if all((outcome.weights >= 0).all() for outcome in effects.outcomes):
         low, high = grid[0, 0].get_ylim()  # wide intervals would hide the rest
         grid[0, 0].set_ylim(max(low, LOWEST), min(high, HIGHEST))
@@ -156,6 +170,20 @@ def expected_shares(
 
 def _say(figure: Any, text: str) -> None:
     figure.suptitle(text, fontsize=8, x=0.01, ha="left")
+
+
+def _determined(row: Any) -> bool:
+    return bool(row.get("determined", True))
+
+
+def _foot(figure: Any, marks: str) -> None:
+    """Say below the figure what marks mean."""
+    text = (
+        f"{marks}: the documents do not determine the words of these topics. Do not "
+        "rely on their intervals."
+    )
+    line = textwrap.fill(text, int(figure.get_figwidth() / _LETTER))
+    figure.supxlabel(line, fontsize=8, color="0.4")
 
 
 def _parts(
@@ -195,7 +223,8 @@ def _curve(axes: Any, part: Any, kind: str, color: str) -> None:
     if "low" in part[0]:
         low, high = ([row[end] for row in part] for end in ("low", "high"))
         axes.fill_between(values, low, high, color=color, alpha=0.2, linewidth=0)
-    axes.plot(values, [row["share"] for row in part], color=color)
+    style = "-" if _determined(part[0]) else "--"
+    axes.plot(values, [row["share"] for row in part], style, color=color)
     if kind == "date":
         from matplotlib.dates import AutoDateLocator
 
@@ -205,14 +234,18 @@ def _curve(axes: Any, part: Any, kind: str, color: str) -> None:
 def _point(
     axes: Any, row: Any, place: float, *, upright: bool = False, color: str = COLOR
 ) -> None:
-    """Draw a point with its interval; one that includes zero is muted."""
+    """Draw a point with its interval; one that includes zero is muted.
+
+    It is hollow where the documents do not determine the topic.
+    """
     unclear = not upright and row.get("low", -1) * row.get("high", 1) <= 0
     color = MUTED if unclear else color
     if "low" in row:
         line = axes.vlines if upright else axes.hlines
         line(place, row["low"], row["high"], color=color, linewidth=1.6)
     at = (place, row["estimate"]) if upright else (row["estimate"], place)
-    axes.plot(*at, "o", color=color, markersize=4.5)
+    inside = color if _determined(row) else "white"
+    axes.plot(*at, "o", color=color, markersize=4.5, markerfacecolor=inside)
 
 
 def _percent(axis: Any) -> None:

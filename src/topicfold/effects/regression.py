@@ -9,7 +9,7 @@ the mean within draws plus 1 + 1/m times that between.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +55,23 @@ def make_outcomes(topics: Any, names: Mapping[int, str]) -> list[Outcome]:
 
 def _named(name: str, given: Any, names: Mapping[int, str]) -> Outcome:
     if isinstance(given, Mapping):
-        weights = {_number(k, names): float(value) for k, value in given.items()}
+        weights = {_number(k, names): _weight(w, name) for k, w in given.items()}
     elif isinstance(given, str) or not hasattr(given, "__iter__"):
         weights = _expression(given, names)
     else:
-        weights = {_number(k, names): 1.0 for k in given}
+        numbers = [_number(k, names) for k in given]
+        if len(set(numbers)) < len(numbers):
+            raise DataError(f"{name!r} has a topic twice. Name each topic once.")
+        weights = dict.fromkeys(numbers, 1.0)
     return _outcome(name, weights, names)
+
+
+def _weight(given: Any, name: str) -> float:
+    if not isinstance(given, int | float | np.number) or not np.isfinite(given):
+        raise DataError(
+            f"the outcome {name!r} gives a topic the weight {given!r}. Give a number."
+        )
+    return float(given)
 
 
 def _single(given: Any, names: Mapping[int, str]) -> Outcome:
@@ -109,7 +120,8 @@ def _outcome(
             "always have the same sum. Leave some topics out."
         )
     words = " | ".join(
-        f"{'minus ' if weight < 0 else ''}{names[topic]}"
+        f"{'minus ' if weight < 0 else ''}"
+        f"{'' if abs(weight) == 1 else f'{abs(weight):g} × '}{names[topic]}"
         for topic, weight in weights.items()
     )
     return Outcome(name, words, row)
@@ -119,6 +131,10 @@ COVARIANCES = ("HC3", "HC1", "classical")
 # Coefficients times columns up to which pairs of clusters are looked at for the degrees
 # of freedom: they matter where clusters are few, and so are the columns.
 MOST_PAIRED = 1500
+# Degrees of freedom below which an interval is the wider of HC3's and that of equal
+# variances. Shares are skewed: the few documents of a small group often all lack a
+# topic, and their own spread is then nearly nothing.
+FEW_DOCUMENTS = 100
 
 
 class LeastSquares:
@@ -272,6 +288,9 @@ class Pooled:
     n_draws: int  # 1 for point estimates of mixtures: then there are no intervals
     # Degrees of freedom of one draw's covariance of combinations (k, p) of coefficients
     freedom: Callable[[Doubles], float]
+    # The same with equal variances; see FEW_DOCUMENTS
+    plain: Doubles | None = None
+    plain_free: float = np.inf
 
     @property
     def total(self) -> Doubles:
@@ -283,12 +302,24 @@ class Pooled:
         estimate = float(contrast @ self.coefficients[:, outcome])
         if self.n_draws < 2:
             return estimate, np.nan, np.nan
-        within = float(contrast @ self.within[outcome] @ contrast)
-        between = float(contrast @ self.between[outcome] @ contrast)
-        added = (1 + 1 / self.n_draws) * between
-        own = self.freedom(contrast[None])
-        free = degrees_of_freedom(within, added, self.n_draws, own)
-        return estimate, float(np.sqrt(within + added)), free
+        added = (1 + 1 / self.n_draws) * float(
+            contrast @ self.between[outcome] @ contrast
+        )
+        errors = []
+        for covariances, own in self._covariances(contrast[None]):
+            within = max(float(contrast @ covariances[outcome] @ contrast), 0.0)
+            free = degrees_of_freedom(within, added, self.n_draws, own)
+            errors.append((float(np.sqrt(within + added)), free))
+        error, free = max(errors, key=lambda one: one[0] * stats.t.ppf(0.975, one[1]))
+        return estimate, error, free
+
+    def _covariances(self, rows: Doubles) -> Iterator[tuple[Doubles, float]]:
+        """Yield covariances of a draw's coefficients, and their degrees of freedom."""
+        yield self.within, self.freedom(rows)
+        if self.plain is not None:
+            least = min(self.freedom(row[None]) for row in rows)
+            if least < FEW_DOCUMENTS:
+                yield self.plain, self.plain_free
 
     def joint_test(self, rows: Doubles, outcome: int) -> tuple[float, float, float]:
         """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
@@ -297,13 +328,18 @@ class Pooled:
         Hotelling's T², k coefficients leave k - 1 degrees of freedom fewer than their
         covariance has. NaN where none are left.
         """
+        tests = [self._tested(rows, outcome, *one) for one in self._covariances(rows)]
+        return max(tests, key=lambda test: test[2])
+
+    def _tested(
+        self, rows: Doubles, outcome: int, covariances: Doubles, own: float
+    ) -> tuple[float, float, float]:
         k, m = len(rows), self.n_draws
-        own = self.freedom(rows)
         left = own - k + 1
         if m < 2 or left < 1:
             return np.nan, np.nan, np.nan
         values = rows @ self.coefficients[:, outcome]
-        within = rows @ self.within[outcome] @ rows.T
+        within = rows @ covariances[outcome] @ rows.T
         between = rows @ self.between[outcome] @ rows.T
         solved = np.linalg.solve(within, np.c_[values, between])
         r = (1 + 1 / m) * float(np.trace(solved[:, 1:])) / k
@@ -326,16 +362,24 @@ def degrees_of_freedom(within: float, added: float, m: int, complete: float) -> 
 
 
 def pool(
-    fits: Iterable[tuple[Doubles, Doubles]], freedom: Callable[[Doubles], float]
+    fits: Iterable[tuple[Doubles, ...]],
+    freedom: Callable[[Doubles], float],
+    plain_free: float = np.inf,
 ) -> Pooled:
-    """Pool the coefficients and covariances of several draws."""
-    coefficients, covariances = zip(*fits, strict=True)
+    """Pool coefficients, covariances and any with equal variances of several draws."""
+    coefficients, covariances, *plain = zip(*fits, strict=True)
     stacked = np.stack(coefficients)  # (m, p, R)
     m = len(stacked)
     centred = (stacked - stacked.mean(axis=0)).transpose(2, 1, 0)  # (R, p, m)
     between = np.matmul(centred, centred.transpose(0, 2, 1)) / max(m - 1, 1)
     return Pooled(
-        stacked.mean(axis=0), np.mean(covariances, axis=0), between, m, freedom
+        stacked.mean(axis=0),
+        np.mean(covariances, axis=0),
+        between,
+        m,
+        freedom,
+        np.mean(plain[0], axis=0) if plain else None,
+        plain_free,
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ POINTS = 40  # of a curve
 DAYS_OF_YEAR = 365.25
 # A covariate that is not a line is described between these quantiles of its values.
 ENDS = (0.1, 0.9)
+_STARRED = "* The documents do not determine these words: do not rely on the interval."
 _CHANGED = (
     " The documents do not determine these words as a topic, so do not rely on this "
     "interval."
@@ -99,6 +101,11 @@ class Effects:
             Adjust p-values for all tests of the table: "holm" keeps the probability of
             any false positive, "fdr" the expected share of them (Benjamini-Hochberg).
             Intervals do not change.
+
+        Returns
+        -------
+        Table
+            If the documents do not determine some topics, "determined" says which.
         """
         return self._rows(self.contrasts, level, adjust)
 
@@ -149,7 +156,7 @@ class Effects:
         ----------
         covariate : str
             The column.
-        values : sequence or None, default=None
+        values : value, sequence or None, default=None
             None is every level, or 40 numbers from the smallest to the largest.
         at : mapping or None, default=None
             Values of other covariates, as in `contrast`.
@@ -159,7 +166,7 @@ class Effects:
         found = self.design.covariate(covariate)
         chosen, held = self._values(found, values), self._held(at, found)
         means = [self.design.mean_row(covariate, value, held) for value in chosen]
-        return Table(
+        rows = Table(
             {
                 "topic": outcome.name,
                 "words": outcome.words,
@@ -169,6 +176,7 @@ class Effects:
             for place, outcome in enumerate(self.outcomes)
             for value, row in zip(chosen, means, strict=True)
         )
+        return self._marked(rows)
 
     def tests(self, *, adjust: str | None = None) -> Table:
         """Return a test of each covariate as a whole, for each outcome.
@@ -193,7 +201,7 @@ class Effects:
                         "p": p,
                     }
                 )
-        return _adjust(rows, adjust)
+        return self._marked(_adjust(rows, adjust))
 
     def coefficients(self) -> Table:
         """Return the coefficients of the regressions, as the design has them."""
@@ -204,7 +212,7 @@ class Effects:
             ):
                 values = self._interval(row, place, LEVEL)
                 rows.append({"topic": outcome.name, "coefficient": name, **values})
-        return rows
+        return self._marked(rows)
 
     @property
     def n_tests(self) -> int:
@@ -326,7 +334,8 @@ class Effects:
         rows = self.rows(level=level, adjust=adjust)
         lines = [self._title()]
         for number, contrast in enumerate(self.contrasts):
-            own = [_short(row) for row in rows[number :: len(self.contrasts)]]
+            own = rows[number :: len(self.contrasts)]
+            own = [_short(row, _decimals(own)) for row in own]
             lines += ["", contrast.label, text_table(own, narrow=True)]
         return "\n".join((*lines, "", *self._remarks(adjust)))
 
@@ -335,7 +344,8 @@ class Effects:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._remarks())
-        return html_table(self.rows(), self._title()) + notes
+        rows = [_starred(row) for row in self.rows()]
+        return html_table(rows, self._title()) + notes
 
     # Parts
 
@@ -426,7 +436,10 @@ class Effects:
 
     def _values(self, covariate: Covariate, values: Any) -> list[Any]:
         if values is not None:
-            chosen = list(values) if not isinstance(values, str) else [values]
+            single = isinstance(values, str) or not hasattr(values, "__iter__")
+            chosen = [values] if single else list(values)
+            if not chosen:
+                raise DataError("values is empty. Give values, or None for all.")
             return [self._chosen(covariate, value) for value in chosen]
         if covariate.kind == "levels":
             return list(covariate.levels)
@@ -446,12 +459,24 @@ class Effects:
             for place, outcome in enumerate(self.outcomes)
             for contrast in contrasts
         )
-        return _adjust(rows, adjust)
+        return self._marked(_adjust(rows, adjust))
+
+    def _marked(self, rows: Table) -> Table:
+        """Add whether documents determine each row's topic, if they do not all.
+
+        Each outcome has the same number of rows.
+        """
+        if not self.changed:
+            return rows
+        size = len(rows) // len(self.outcomes)
+        for number, row in enumerate(rows):
+            row["determined"] = number // size not in self.changed
+        return _Starred(rows)
 
     def _interval(
         self, weights: Doubles, outcome: int, level: float, name: str = "estimate"
     ) -> dict[str, float]:
-        if not 0 < level < 1:
+        if not isinstance(level, int | float | np.number) or not 0 < level < 1:
             raise DataError(f"level is {level!r}. Give a number between 0 and 1.")
         estimate, error, free = self.pooled.combine(weights, outcome)
         if np.isnan(error):  # point estimates have no intervals
@@ -469,7 +494,7 @@ class Effects:
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
     def _remarks(self, adjust: str | None = None) -> list[str]:
-        remarks = list(self.notes)
+        remarks = [_STARRED, *self.notes] if self.changed else list(self.notes)
         if self.pooled.n_draws < 2:
             return remarks
         if adjust is not None:
@@ -495,14 +520,39 @@ class Effects:
         )
 
 
-def _short(row: dict[str, Any]) -> dict[str, Any]:
+def _decimals(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many decimals effects need: per dollar they are small."""
+    sizes = np.array([abs(row.get("error", row["estimate"])) for row in rows])
+    least = sizes[sizes > 0].min(initial=1.0)
+    return max(4, 1 - math.floor(math.log10(least)))
+
+
+def _short(row: dict[str, Any], decimals: int) -> dict[str, Any]:
     """Return a row of the table without its effect, with few digits."""
     rounded = ("estimate", "error", "low", "high")
     return {
-        name: round(value, 4) if name in rounded else value
-        for name, value in row.items()
+        name: round(value, decimals) if name in rounded else value
+        for name, value in _starred(row).items()
         if name != "effect"
     }
+
+
+class _Starred(Table):
+    """Rows that print a star instead of whether the topic is determined."""
+
+    def __repr__(self) -> str:
+        return f"{text_table([_starred(row) for row in self])}\n{_STARRED}"
+
+    def _repr_html_(self) -> str:
+        return f"{html_table([_starred(row) for row in self])}<p>{_STARRED}</p>"
+
+
+def _starred(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with a star at a topic that the documents do not determine."""
+    shown = dict(row)
+    if not shown.pop("determined", True):
+        shown["topic"] += "*"
+    return shown
 
 
 def _adjust(rows: Table, method: str | None) -> Table:
@@ -523,7 +573,8 @@ def _value(covariate: Covariate, given: Any) -> Any:
                 return level
         known = ", ".join(map(str, covariate.levels[:10]))
         raise DataError(f"{covariate.name} has no level {given!r}. It has {known}.")
-    if covariate.kind == "date" and not isinstance(given, int | float):
+    if covariate.kind == "date" and not isinstance(given, float):
+        given = str(given) if isinstance(given, int | np.integer) else given  # a year
         try:
             return np.datetime64(given, "s").astype(np.float64) / 86400.0
         except (TypeError, ValueError) as error:
@@ -597,7 +648,8 @@ def _subject(outcome: Outcome) -> str:
         return f"The share of topic {outcome.name} ({outcome.words})"
     if (used == 1).all():
         return f"The joint share of {outcome.name} ({outcome.words})"
-    return f"The difference of shares {outcome.name} ({outcome.words})"
+    kind = "difference" if set(used) == {1.0, -1.0} else "weighted sum"
+    return f"The {kind} of shares {outcome.name} ({outcome.words})"
 
 
 def _digits(points: float) -> str:
