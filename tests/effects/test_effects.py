@@ -87,6 +87,12 @@ def test_effects_of_a_seed_are_the_same_bits(found):
     assert not np.array_equal(first.pooled.coefficients, other.pooled.coefficients)
 
 
+def test_counts_beside_given_mixtures_are_refused():
+    theta = np.full((6, 2), 0.5)
+    with pytest.raises(DataError, match="mixtures need no counts. Leave X out"):
+        estimate_effect(theta, "~ x", {"x": range(6)}, X=np.ones((6, 3)))
+
+
 def test_one_draw_of_given_mixtures_is_least_squares(found):
     theta = found["theta"]
     effects = estimate_effect(theta, "~ side", found["data"])
