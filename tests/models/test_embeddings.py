@@ -172,6 +172,14 @@ def test_embeddings_that_fit_the_model_only(model, texts):
         model(5).fit(X, embeddings=E[1:])
 
 
+@pytest.mark.parametrize("ask", ["partial_fit", "perplexity", "score"])
+def test_words_alone_are_asked_for_batches_and_for_the_perplexity(ask, texts):
+    X, E, _ = texts
+    model = fitted(LDA, texts)
+    with pytest.raises(DataError, match="takes embeddings in fit and transform only"):
+        getattr(model, ask)(X, embeddings=E)
+
+
 def test_float16_and_lists_are_taken(texts):
     X, E, _ = texts
     half = LDA(5, random_state=0).fit(X, embeddings=E.astype(np.float16))
