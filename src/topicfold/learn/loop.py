@@ -336,13 +336,16 @@ class Extrapolation:
         algorithm = self.algorithm
         algorithm.advance()
         before, now = self.before, algorithm.point()
+        # Without a direction nothing is extrapolated. If the objective falls, topics
+        # were merged and split.
+        first = before is None
         if before is None:
             before = Point(*(_copied(algorithm.engine, rows) for rows in now))
         self.before = now
         algorithm.move_to(self._beyond(now, before, self.beta))
         value = algorithm.evaluate()
         self.floor *= FLOOR_LEFT
-        if value >= objective - self.slack * abs(objective):
+        if first or value >= objective - self.slack * abs(objective):
             self.beta = min(self.beta + MORE, MOST)
             return value
         self.beta /= 2
