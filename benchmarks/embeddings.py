@@ -65,7 +65,7 @@ LABELLED, DESCRIBED = (
     ("snippets", "newsgroups", "bbc"),
 )
 SIZES, SEEDS, N_LABELS = (20, 50), (0, 1), (5, 10, 20)
-PLANTED = tuple(product(((12, 12), (12, 25), (12, 60), (25, 60)), (21, 22, 23)))
+PLANTED = tuple(product(((12, 12), (12, 25), (12, 60), (25, 60)), (31, 32, 33)))
 KINDS = {
     "all": "all topics",
     "noisy": "all topics, with noise",
@@ -399,30 +399,37 @@ of ten words in the documents / their C_v / CPU seconds of a fit without the enc
 Words of clusters (k-means, BERTopic) are those of class-based tf-idf; BERTopic is UMAP
 and k-means, so that no document is left out. KeyNMF and SensTopic (Turftopic) and
 FASTopic were only run on snippets, because they took long; their seconds include
-encoding the words. LDA with and without embeddings, on all corpora but descriptions,
-were measured with this version, two corpora at a time on two cores: compare their
-seconds with each other.
-Other rows are of earlier versions. Before the rule for everyday words (`POWER`), which
-has no effect on texts of fewer than 20 words, are those of LTM, NMF, BERTopic, KeyNMF,
-SensTopic, FASTopic, few labels and many documents, but for glosses, terms, descriptions
-and help_pages. Vectors of these four, and in the rows of LDA with embeddings those of
-all corpora but snippets, were computed in bfloat16 (cosine .998 or more with those in
-float32), as were those of newsgroups in the rows of k-means.
+encoding the words.
+
+Rows of LDA, LTM and WordNetworkLDA, on all corpora but glosses, terms, descriptions and
+help_pages, names, few labels, simulated texts and many documents were measured with
+this version, on two cores that other programs used too: compare their seconds with each
+other. The other rows are of earlier versions and another machine. Before the rule for
+everyday words (`POWER`), which has no effect on texts of fewer than 20 words, are those
+of NMF, BERTopic, KeyNMF, SensTopic and FASTopic on the first seven corpora. Vectors of
+newsgroups, panglee, speeches, bbc and docs in the rows of this version were computed in
+bfloat16 (cosine .9999 or more in 30 of each with those in float32), as were all of
+glosses, terms, descriptions and help_pages, and those of newsgroups in the rows of
+k-means (.998).
 
 Walks were chosen on snippets, tweets, speeches and dblp; the words that neighbours are
 worth (`SHARED_TOKENS`) on held-out words and NMI of snippets, tweets and dblp and on
 simulated texts of one seed, and in longer texts (`LONG_TOKENS`) on newsgroups and bbc;
 the agreement of words that it needs (`LEAST_AGREEMENT`) on panglee and speeches; the
 lead of words that decides the start (`LEAST_LEAD`) on tweets, bbc, speeches and
-simulated texts of one seed; when to end (`EMBEDDED_TOLS`) on snippets, newsgroups, bbc
-and, beyond this page, subject lines of newsgroups; how little everyday words are shared
-(`POWER`) on newsgroups, and from which length on, on descriptions, terms and simulated
-texts; which small parts of a token are left out (`LEAST_SHARED`) on newsgroups and bbc,
-and from which length on, on simulated texts; in how many dimensions clusters begin
-(`PLACE_DIMENSIONS`) on newsgroups, bbc, tweets and dblp. Glosses were not used for any
-choice, nor docs and help_pages but to see that the last two do no harm. The weight of
-words relative to vectors in the graph of few labels (`TELLING_WORDS`) was chosen on
-newsgroups, dblp and snippets; bbc and speeches were not used for it.
+simulated texts of one seed, that neighbours' words count by half in it on simulated
+texts of draws 4 to 23 and on snippets, tweets, newsgroups, bbc, dblp and docs; when to
+end (`EMBEDDED_TOLS`) on snippets, newsgroups, bbc and, beyond this page, subject lines
+of newsgroups; how little everyday words are shared (`POWER`) on newsgroups, and from
+which length on, on descriptions, terms and simulated texts; which small parts of a
+token are left out (`LEAST_SHARED`) on newsgroups and bbc, and from which length on, on
+simulated texts; in how many dimensions clusters begin (`PLACE_DIMENSIONS`) on
+newsgroups, bbc, tweets and dblp, and from how many runs the tightest are taken
+(`PLACE_RUNS`) on snippets, tweets, dblp, newsgroups, bbc and speeches, six seeds of
+each. Glosses were not used for any choice, nor docs and help_pages but to see that
+choices do no harm. The weight of words relative to vectors in the graph of few labels
+(`TELLING_WORDS`) was chosen on newsgroups, dblp and snippets; bbc and speeches were not
+used for it.
 
 Tuning (`--tuned`) was run with 5 labels alone, as it took long.
 

@@ -127,6 +127,20 @@ def test_topics_of_tokens_are_drawn_from_fixed_topics():
     np.testing.assert_array_equal(found, words)
 
 
+def test_draws_do_not_depend_on_the_documents_before():
+    """1e-8 + 1 - 1 is 0 in float32, and the topic would be lost to later documents."""
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.full(9, 0.1), size=50).astype(np.float32)
+    doc_ptr = np.arange(0, 6001, 20)
+    words = rng.integers(0, 50, 6000).astype(np.int32)
+    alpha = np.full(9, 1e-8, dtype=np.float32)
+    found = np.zeros((2, 6000), dtype=np.int32)
+    for out, ranges in zip(found, ([(0, 300)], [(0, 90), (90, 300)]), strict=True):
+        for some in ranges:
+            draw_tokens(*some, doc_ptr, words, rows, alpha, 0, (0, 3), out)
+    np.testing.assert_array_equal(*found)
+
+
 def test_threads_change_no_bit():
     rng = np.random.default_rng(4)
     phi, alpha = rng.dirichlet(np.full(80, 0.1), size=6), np.full(6, 0.3)

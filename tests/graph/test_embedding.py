@@ -90,6 +90,29 @@ def test_any_kind_of_number(dtype):
     assert not np.shares_memory(found, rows)
 
 
+class Rows:
+    """What NumPy can read as an array, or cannot."""
+
+    def __init__(self, rows, error=None):
+        self.rows, self.error = rows, error
+
+    def __array__(self, dtype=None, copy=None):
+        if self.error is not None:
+            raise self.error
+        return np.array(self.rows, dtype)
+
+
+def test_rows_in_other_containers():
+    rows = np.array([[3.0, 4.0], [0.0, 2.0]])
+    column = np.empty(2, dtype=object)  # a column of lists in a data frame
+    column[:] = [rows[0], rows[1].tolist()]
+    masked = np.ma.masked_array(rows, mask=False)
+    expected = check_embeddings(rows, 2)
+    for given in (Rows(rows), column, masked, rows.astype(object), list(rows)):
+        np.testing.assert_array_equal(check_embeddings(given, 2), expected)
+    np.testing.assert_array_equal(EmbeddingIndex(Rows(rows)).rows_, expected)
+
+
 def test_very_large_and_small_rows_have_a_direction():
     found = check_embeddings([[3e14, 4e14], [3e-30, 4e-30]], 2)
     np.testing.assert_allclose(found, [[0.6, 0.8]] * 2, rtol=1e-6)
@@ -107,7 +130,15 @@ def test_very_large_and_small_rows_have_a_direction():
         ([[1, 2], [1], [1, 2], [1, 2]], "not a table of numbers"),
         ([["a", "b"]] * 4, "not a table|the type|are texts"),
         (np.ones((4, 2)) * 1j, "the type complex128"),
-        (None, "not a table|the shape"),
+        (None, "they are of the type NoneType"),
+        ({"a": [1, 2]}, "they are of the type dict"),
+        (np.ones, "they are of the type function"),
+        ((row for row in np.ones((4, 2))), "they are of the type generator"),
+        ([[1, 2], [1, 2], [1]], "row 0 has 2 numbers, row 2 has 1 numbers"),
+        ([None, [1, 2]], "row 0 has the type NoneType, row 1 has 2 numbers"),
+        ((np.ones((4, 2)), None), "row 0 has 4 numbers, row 1 has the type NoneType"),
+        (np.ma.masked_array(np.ones((4, 2)), mask=np.eye(4, 2)), "NaN, .* in 2 rows"),
+        (Rows(None, RuntimeError("out of memory")), "numbers: out of memory. Give"),
     ],
 )
 def test_what_is_no_embedding_is_refused(embeddings, message):

@@ -15,6 +15,8 @@ from topicfold.learn.initial import initial_topics
 from topicfold.learn.learner import Learner, Variational
 from topicfold.learn.loop import (
     EM_FLOOR,
+    FIRST,
+    MORE,
     MOST,
     Extrapolation,
     Point,
@@ -191,6 +193,16 @@ def test_a_fall_takes_the_plain_step_and_halves_beta():
     assert algorithm.at.tolist() == [[2.0, 1.0]]
     assert (value, len(algorithm.passes)) == (3.0, 3)
     assert extrapolation.beta == pytest.approx(0.55 / 2)
+
+
+def test_after_topics_were_merged_and_split_a_fall_is_no_reason_to_slow_down():
+    algorithm = Overshooting()
+    extrapolation = Extrapolation(algorithm)
+    extrapolation.iterate(0.0)
+    extrapolation.begin_again()
+    value = extrapolation.iterate(100.0)  # of other topics
+    assert (value, len(algorithm.passes)) == (2.0, 2)
+    assert extrapolation.beta == pytest.approx(FIRST + MORE)
 
 
 @pytest.mark.parametrize("n_topics", [4, 9])

@@ -172,6 +172,14 @@ def test_embeddings_that_fit_the_model_only(model, texts):
         model(5).fit(X, embeddings=E[1:])
 
 
+@pytest.mark.parametrize("ask", ["partial_fit", "perplexity", "score"])
+def test_words_alone_are_asked_for_batches_and_for_the_perplexity(ask, texts):
+    X, E, _ = texts
+    model = fitted(LDA, texts)
+    with pytest.raises(DataError, match="takes embeddings in fit and transform only"):
+        getattr(model, ask)(X, embeddings=E)
+
+
 def test_float16_and_lists_are_taken(texts):
     X, E, _ = texts
     half = LDA(5, random_state=0).fit(X, embeddings=E.astype(np.float16))
@@ -308,6 +316,21 @@ def test_vectors_of_half_the_topics_do_not_worsen_mixtures(kind, length):
     assert model.sharing_.weight_ > 0 or length == 100
     error = mixture_error(model, theta, topics)
     assert error < mixture_error(plain, theta, topics) + 0.005
+
+
+@pytest.mark.parametrize("draw", [2, 7])
+def test_clusters_of_vectors_that_mix_topics_in_pairs_start_none(draw):
+    """In texts of a dozen words half of what a text shares is of the wrong topic."""
+    rng = np.random.default_rng(draw)
+    topics = rng.dirichlet(np.full(1500, 0.05), 12)
+    theta = rng.dirichlet(np.full(12, 1 / 6), 1000)
+    X = np.array([rng.multinomial(12, row / row.sum()) for row in theta @ topics])
+    vectors = theta @ np.repeat(rng.standard_normal((6, 64)), 2, axis=0)
+    vectors += 0.2 * rng.standard_normal(vectors.shape)
+    X = X[:, X.any(axis=0)]
+    model = LDA(12, random_state=0).fit(X, embeddings=vectors)
+    assert model.sharing_.agrees
+    assert not model._from_places
 
 
 def test_sharing_everyday_words_apart_does_not_worsen_mixtures_of_longer_texts():

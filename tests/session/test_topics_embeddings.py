@@ -114,7 +114,7 @@ class Wrong:
 @pytest.mark.parametrize(
     ("encoder", "message"),
     [
-        ("all-MiniLM-L6-v2", "is a str, which has no encode"),
+        ("all-MiniLM-L6-v2", "is of the type str, which has no encode"),
         (Wrong, "is the class Wrong. Give an object of it"),
         (Wrong([[1.0, 2.0]]), "Wrong.encode did not give .* 1 embeddings for 60"),
         (Wrong(None), "Wrong.encode did not give a vector per text"),
@@ -197,6 +197,22 @@ def test_an_encoder_that_answers_wrongly_is_named(texts, answer, message):
     with pytest.raises(DataError, match=message) as found:
         Topics(2, min_df=1, encoder=Wrong(answer)).fit(texts)
     assert "Wrong.encode" in str(found.value)
+
+
+def test_what_an_encoder_raises_says_where(texts, fitted):
+    def offline(texts):
+        yield [0.0, 1.0]
+        raise ConnectionError("no network")
+
+    with pytest.raises(ConnectionError, match="no network") as found:
+        Topics(2, min_df=1, encoder=offline).fit(texts)
+    assert "The encoder raised this: offline, for 60 texts. Try" in str(
+        found.value.__notes__
+    )
+    fitted.encoder = offline
+    with pytest.raises(ConnectionError):
+        fitted.update(["fish tide"])
+    assert fitted.data_.n_documents == 60
 
 
 def test_an_encoder_may_return_lists_and_half_floats(texts):

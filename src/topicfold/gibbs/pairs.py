@@ -183,9 +183,13 @@ def draw_tokens(start, stop, doc_ptr, words, rows, alpha, seed, sweeps, out_topi
     `AT_ONCE` topics at a time, before it looks at each.
     """
     n_topics = len(alpha)
-    weights = alpha.copy()
+    weights = np.empty_like(alpha)
     for d in range(start, stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
+        # All of them: adding and taking one again rounds, and what is left of that
+        # would depend on the document at which a thread starts.
+        for k in range(n_topics):
+            weights[k] = alpha[k]
         if sweeps[0] > 0:
             for i in range(begin, end):
                 weights[out_topics[i]] += 1
@@ -215,8 +219,6 @@ def draw_tokens(start, stop, doc_ptr, words, rows, alpha, seed, sweeps, out_topi
                     left -= weights[drawn] * row[drawn]
                 out_topics[i] = drawn
                 weights[drawn] += 1
-        for i in range(begin, end):
-            weights[out_topics[i]] = alpha[out_topics[i]]
 
 
 @kernel

@@ -42,32 +42,24 @@ GRID = 2.0**-20  # similarities are told apart as finely as this
 
 
 def check_embeddings(
-    embeddings: Any, n_documents: int, n_dimensions: int | None = None
+    embeddings: Any, n_documents: int | None, n_dimensions: int | None = None
 ) -> Rows:
     """Return unit rows of embeddings (D, n), or say what is wrong with them.
 
-    `n_dimensions` of None takes any. A row of zeros stays so: it says nothing about its
-    document.
+    `n_documents` and `n_dimensions` of None take any. A row of zeros stays so: it says
+    nothing about its document.
     """
     if isinstance(embeddings, str | Path):
         raise DataError(
             f"embeddings is the name {str(embeddings)!r}. Give the vectors themselves, "
             f"such as embeddings=numpy.load({str(embeddings)!r})."
         )
-    if sp.issparse(embeddings):
-        embeddings = embeddings.toarray()
-    if hasattr(embeddings, "detach"):  # a tensor, perhaps on a device or in bfloat16
-        embeddings = embeddings.detach().cpu().float()
     try:
-        table = np.asarray(embeddings)
-        rows = np.array(table, dtype=np.float64 if table.dtype == object else None)
-    except (TypeError, ValueError) as error:
-        reason = "all rows must have the same length"
-        if isinstance(error, ValueError) and "could not convert" in str(error):
-            reason = str(error)
+        rows = _table(embeddings)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"embeddings are not a table of numbers: {reason}. Give an array of shape "
-            "(documents, dimensions)."
+            f"embeddings are not a table of numbers: {_reason(embeddings, error)}. "
+            "Give an array of shape (documents, dimensions)."
         ) from error
     if rows.dtype.kind == "U":
         raise DataError(
@@ -79,7 +71,7 @@ def check_embeddings(
             f"embeddings have the shape {rows.shape} and the type {rows.dtype}. Give "
             "an array of real numbers of shape (documents, dimensions)."
         )
-    if len(rows) != n_documents:
+    if n_documents is not None and len(rows) != n_documents:
         raise DataError(
             f"there are {len(rows)} embeddings for {n_documents} documents. Give one "
             "row per document, in their order."
@@ -108,6 +100,37 @@ def check_embeddings(
     return rows
 
 
+def _table(embeddings: Any) -> NDArray[Any]:
+    """Return an array of what has rows, as a copy: also a column of a data frame."""
+    if sp.issparse(embeddings):
+        embeddings = embeddings.toarray()
+    if hasattr(embeddings, "detach"):  # a tensor, perhaps on a device or in bfloat16
+        embeddings = embeddings.detach().cpu().float()
+    if isinstance(embeddings, np.ma.MaskedArray):  # what is masked is not known
+        embeddings = np.ma.filled(embeddings.astype(np.float64), np.nan)
+    table = np.asarray(embeddings)
+    if table.dtype != object:
+        return np.array(table)
+    if not table.ndim:
+        raise TypeError(f"they are of the type {type(embeddings).__name__}")
+    return np.array(list(table), dtype=np.float64)
+
+
+def _reason(embeddings: Any, error: Exception) -> str:
+    """Return why something is not a table: two rows are unlike, or what was raised."""
+    rows = embeddings if isinstance(embeddings, list | tuple) else ()
+    sizes = [
+        f"{len(row)} numbers"
+        if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim)
+        else f"the type {type(row).__name__}"
+        for row in rows
+    ]
+    for number, size in enumerate(sizes):
+        if size != sizes[0]:
+            return f"row 0 has {sizes[0]}, row {number} has {size}"
+    return str(error)
+
+
 class EmbeddingIndex:
     """Documents in which those nearest by embedding are searched.
 
@@ -132,14 +155,13 @@ class EmbeddingIndex:
     of_words = False
 
     def __init__(self, embeddings: Any) -> None:
-        n_documents = len(embeddings)
-        self.rows_ = check_embeddings(embeddings, n_documents)
+        self.rows_ = check_embeddings(embeddings, None)
         if not self.rows_.any():
             raise DataError(
                 "all embeddings are zeros, so they say nothing about the documents. "
                 "Leave them out, or check what the encoder returned."
             )
-        self.n_documents = n_documents
+        self.n_documents = len(self.rows_)
 
     def query(
         self,
@@ -170,7 +192,7 @@ class EmbeddingIndex:
         queries = self.rows_
         if not own:
             width = self.rows_.shape[1]
-            queries = check_embeddings(embeddings, len(embeddings), width)
+            queries = check_embeddings(embeddings, None, width)
         shape = len(queries), n_best
         near = np.full(shape, -1, dtype=np.int64)
         similar = np.zeros(shape)
@@ -334,7 +356,8 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
     make = getattr(encoder, "encode", encoder)
     if isinstance(encoder, str) or not callable(make):
         raise DataError(
-            f"the encoder is a {type(encoder).__name__}, which has no encode(texts). "
+            f"the encoder is of the type {type(encoder).__name__}, which has no "
+            "encode(texts). "
             "Give an object that has it, such as a SentenceTransformer, or a function "
             "of the texts; topicfold downloads no encoder by its name."
         )
@@ -348,15 +371,20 @@ def encode(encoder: Any, texts: Sequence[str] | None) -> Rows:
             "an encoder needs the texts, and these documents are counts. Give their "
             "vectors with embeddings=."
         )
-    made = make(list(texts))
+    name = encoder_name(encoder) + ("" if make is encoder else ".encode")
     try:
+        made = make(list(texts))
         rows = list(made) if isinstance(made, Iterator) else made
+    except Exception as error:
+        error.add_note(
+            f"The encoder raised this: {name}, for {len(texts)} texts. Try it on a "
+            "few texts by itself, or give the vectors with embeddings=."
+        )
+        raise
+    try:
         return check_embeddings(rows, len(texts))
     except DataError as error:
-        method = "" if make is encoder else ".encode"
-        raise DataError(
-            f"{encoder_name(encoder)}{method} did not give a vector per text: {error}"
-        ) from error
+        raise DataError(f"{name} did not give a vector per text: {error}") from error
 
 
 def encoder_name(encoder: Any) -> str:

@@ -47,7 +47,7 @@ LATENT_STEPS = 5
 CLUSTER_STEPS = 10
 # Where places are given, the tightest of some runs of k-means is taken, each with more
 # steps and the best of some candidates per seed (benchmarks/results/embeddings.md).
-PLACE_RUNS, PLACE_STEPS, PLACE_SEEDS = 5, 30, 5
+PLACE_RUNS, PLACE_STEPS, PLACE_SEEDS = 10, 30, 5
 # Dimensions in which places are compared until then, and steps to find these.
 PLACE_DIMENSIONS, PLACE_LATENT_STEPS = 48, 3
 LEAST_SQUARE = 1e-12

@@ -316,6 +316,9 @@ class Extrapolation:
         algorithm = self.algorithm
         algorithm.advance()
         before, now = self.before, algorithm.point()
+        # Without a direction nothing is extrapolated. If the objective falls, topics
+        # were merged and split.
+        first = before is None
         if before is None:
             engine = algorithm.engine
             nothing = engine.pack_prior(0.0)
@@ -324,7 +327,7 @@ class Extrapolation:
         algorithm.move_to(self._beyond(now, before, self.beta))
         value = algorithm.evaluate()
         self.floor *= FLOOR_LEFT
-        if value >= objective - self.slack * abs(objective):
+        if first or value >= objective - self.slack * abs(objective):
             self.beta = min(self.beta + MORE, MOST)
             return value
         self.beta /= 2

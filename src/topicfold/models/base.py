@@ -412,10 +412,13 @@ class TopicModel(
         vectors mix the topics.
         """
         sharing, places = getattr(self, "sharing_", None), self._places()
-        seen = counts
+        asked = counts
         if sharing is not None and counts.shape == sharing.counts_.shape:
             # Words of the texts themselves: those shared by many are not common words.
             counts = sharing.counts_.astype(counts.dtype, copy=False)
+            # What neighbours add counts by half: where near vectors mix the topics, it
+            # mixes them too.
+            asked = sparse.csr_matrix((asked + counts) / 2)
         state, options = rng.get_state(), (self._size, init, rng, self.n_jobs)
         topics = initial_topics(counts, *options, places=places)
         by_clusters = isinstance(init, str) and init == "clusters"
@@ -425,7 +428,7 @@ class TopicModel(
             return topics
         rng.set_state(state)
         by_words = initial_topics(counts, *options)
-        self._from_places = lead(seen, topics, by_words, self.n_jobs) > LEAST_LEAD
+        self._from_places = lead(asked, topics, by_words, self.n_jobs) > LEAST_LEAD
         return topics if self._from_places else by_words
 
     def _places(self) -> Array | None:

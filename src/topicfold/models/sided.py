@@ -409,6 +409,12 @@ class SidedModel(LearnedModel):
         """Refuse data that no part of the model takes."""
         known = self._keywords(sides)
         wrong = [name for name in given if name not in known]
+        if wrong == ["embeddings"]:
+            raise DataError(
+                f"{type(self).__name__} takes embeddings in fit and transform only: it "
+                "learns batches, and computes the perplexity, from words alone. Leave "
+                "them out."
+            )
         if wrong:
             if not known and getattr(self, "edits_", None):
                 raise DataError(
