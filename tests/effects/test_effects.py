@@ -89,7 +89,7 @@ def test_effects_of_a_seed_are_the_same_bits(found):
 
 def test_counts_beside_given_mixtures_are_refused():
     theta = np.full((6, 2), 0.5)
-    with pytest.raises(DataError, match="mixtures need no counts. Leave X out"):
+    with pytest.raises(DataError, match=r"mixtures need no counts\. Leave X out"):
         estimate_effect(theta, "~ x", {"x": range(6)}, X=np.ones((6, 3)))
 
 
