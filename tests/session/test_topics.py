@@ -194,6 +194,18 @@ def test_over_time_and_by_class(topics):
         topics.over_time(["2001", "2002"])
 
 
+def test_over_time_counts_words_and_by_class_documents():
+    texts = [*["red fox wolf wood"] * 4, "blue sea fish " * 30, *["blue sea fish"] * 3]
+    topics = Topics(2, min_df=1, max_df=1.0).fit(texts, ["a", "b"] * 4)
+    theta, lengths = topics.model_.doc_topics_, topics.data_.doc_lengths
+    rows = topics.over_time([2000, 2001] * 4)
+    for n, (period, group) in enumerate(zip(rows, topics.by_class(), strict=True)):
+        words = np.average(theta[n::2], axis=0, weights=lengths[n::2])
+        np.testing.assert_allclose(list(period.values())[2:], words)
+        np.testing.assert_allclose(list(group.values())[1:], theta[n::2].mean(axis=0))
+    assert abs(list(rows[0].values())[2] - theta[::2, 0].mean()) > 0.1
+
+
 def test_times_are_given_beside_texts_and_counts():
     values = [f"2{i:03d}" for i in range(8)]
     given = Topics(2, min_df=1, model=DynamicLDA(2, n_slices=4)).fit(TEXTS, time=values)

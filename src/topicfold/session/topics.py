@@ -345,7 +345,7 @@ class Topics(TransformerMixin, BaseEstimator):
             old, new, added, self._cutting(), refit=refit, new_topics=new_topics
         )
         for head, text in self.update_.lines():
-            if head in ("Left out", "Labels"):
+            if head in ("Left out", "Labels", "Times"):
                 _logger.warning("%s: %s", head, text)
         return self._keep(self.update_.folder)
 
@@ -429,7 +429,10 @@ class Topics(TransformerMixin, BaseEstimator):
         return views.find_documents(*found, *vectors)
 
     def over_time(self, times: Any = None) -> Table:
-        """Return the share of every topic in every period.
+        """Return the share of every topic in the words of every period.
+
+        Longer documents count for more, as in the sizes of topics; `effects` estimates
+        means over documents, whatever their lengths.
 
         Parameters
         ----------
