@@ -487,13 +487,14 @@ class Update:
                 f"{len(self.known):,} with an id that is already in the model, first "
                 f"{self.known[0]!r}",
             )
-        labels = self.folder.labels
-        if labels is not None and not any(labels[-self.n_added :]):
-            yield (
-                "Labels",
-                "no new document has a label; if there is a column of labels, name it "
-                "again",
-            )
+        for head, what in (("Labels", "label"), ("Times", "time")):
+            known = getattr(self.folder, head.lower())
+            if known is not None and any(known) and not any(known[-self.n_added :]):
+                yield (
+                    head,
+                    f"no new document has a {what}; if there is a column of {what}s, "
+                    "name it again",
+                )
         if self.repeated:
             yield (
                 "Repeated",
