@@ -346,6 +346,7 @@ def test_a_split_names_topics_that_the_documents_do_not_determine(found):
     model = LDA(n_components=9, random_state=0)
     lost = split_sample(model, "~ x", X=noise, **options)
     assert len(lost.changed) > 4
+    assert "Topics that the documents do not determine: " in lost.side_table().note
     assert "do not rely on this" in lost.sentences()[min(lost.changed)]
     assert any("other words in the draws" in note for note in lost.notes)
     model = LDA(n_components=3, random_state=0)

@@ -472,7 +472,7 @@ class Effects:
 
     def _not_determined(self) -> str:
         names = ", ".join(self.outcomes[place].name for place in sorted(self.changed))
-        return f" The documents do not determine: {names}." if names else ""
+        return f" Topics that the documents do not determine: {names}." if names else ""
 
     def _number_of_tests(self) -> str:
         if self.pooled.n_draws < 2:
