@@ -238,6 +238,9 @@ def test_figures_by_a_second_covariate(found):
 def test_curves_and_dates(found):
     effects = effects_of(found, "~ s(day)")
     assert effects.contrasts[0].label == "day: 2001-08-04 - 2001-01-25"
+    ends = "2001-01-25 and 2001-08-04 are the first and the ninth decile"
+    assert f"day is a curve: {ends} of its values." in str(effects)
+    assert "decile" not in str(effects_of(found, "~ day + side"))
     rows = effects.predict("day")
     assert len(rows) == 3 * 40
     assert rows[0]["value"] == "2001-01-01"

@@ -461,7 +461,13 @@ class Effects:
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
     def _remarks(self, adjust: str | None = None) -> list[str]:
-        remarks = list(self.notes)
+        remarks = [
+            f"{one.covariate} is a curve: {one.ends[1]} and {one.ends[0]} are the first "
+            "and the ninth decile of its values."
+            for one in self.contrasts
+            if one.ends and self.design.covariate(one.covariate).kind != "levels"
+        ]
+        remarks += self.notes
         if self.pooled.n_draws < 2:
             return remarks
         if adjust is not None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -470,7 +470,7 @@ class Update:
         The old documents whose main topic is now another one.
     """
 
-    folder: ModelFolder
+    folder: ModelFolder = field(repr=False)  # has all words and texts
     n_added: int
     n_words: int
     known: list[str]
@@ -478,6 +478,14 @@ class Update:
     unlike: int
     topics: Table
     moved: Table
+
+    def __str__(self) -> str:
+        added = (
+            "Added",
+            f"{self.n_added:,} document{'s' * (self.n_added != 1)}, "
+            f"{self.n_words:,} new word{'s' * (self.n_words != 1)}",
+        )
+        return "\n".join(f"{head}: {text}" for head, text in [added, *self.lines()])
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield what changed as pairs of a head and a sentence, for people."""
