@@ -15,6 +15,7 @@ from topicfold import LDA, PLSA, DynamicLDA, SeededLDA, Topics
 from topicfold.cli.main import app
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.report.documents import typical_documents
 
 LAND = ["red fox wood", "fox wolf wood", "wolf hunts red fox", "red wood, old wood"]
 SEA = ["blue fish sea", "fish boat sea", "boat on blue water", "deep blue water sea"]
@@ -166,6 +167,20 @@ def test_documents_of_a_topic_are_in_the_order_of_their_shares(topics):
     assert found[0]["title"].split()[0] in ("Land", "Sea")
     with pytest.raises(DataError, match="There is no topic 7; topics are 0 to 1"):
         topics.documents(7)
+
+
+@pytest.mark.parametrize("model", ["lda", "plsa"])
+def test_documents_of_a_topic_are_those_of_the_report(model):
+    long = ["red fox wood wolf " * 5, "blue sea fish boat " * 5] * 5
+    topics = Topics(2, model, min_df=1, max_df=1.0).fit([*long, *["fox", "sea"] * 5])
+    typical = typical_documents(topics.data_)
+    assert typical.shape == (2, 8)
+    for topic in range(2):
+        found = [row["document"] for row in topics.documents(topic, n=8)]
+        assert found == typical[topic].tolist()
+        few = {row["document"] for row in topics.documents(topic)}
+        assert few < {*found}
+        assert few < {*range(10)}  # not texts of one word, all of the topic
 
 
 def test_topics_to_merge_are_a_list(topics):

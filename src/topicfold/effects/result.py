@@ -462,8 +462,8 @@ class Effects:
 
     def _remarks(self, adjust: str | None = None) -> list[str]:
         remarks = [
-            f"{one.covariate} is a curve: {one.ends[1]} and {one.ends[0]} are the first "
-            "and the ninth decile of its values."
+            f"{one.covariate} is a curve: {one.ends[1]} and {one.ends[0]} are the "
+            "first and the ninth decile of its values."
             for one in self.contrasts
             if one.ends and self.design.covariate(one.covariate).kind != "levels"
         ]

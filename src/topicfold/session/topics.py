@@ -373,7 +373,12 @@ class Topics(TransformerMixin, BaseEstimator):
         return views.word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:
-        """Return the documents with the largest share of a topic, with their shares."""
+        """Return the most typical documents of a topic, with their shares.
+
+        They have a large share of the topic in many words, as in the report: two words
+        that are both of the topic do not make a typical document. Of all documents,
+        `to_frame` has the shares.
+        """
         return views.document_table(self._with_documents(), topic, n)
 
     def main_topics(self, least: float = 0.0) -> Table:
