@@ -484,6 +484,10 @@ CALLS = {
         lambda: Topics(2).fit(FRAME.assign(text=[None, *TEXTS[1:]])),
         r"row 0 .*Leave such rows out with frame\.dropna\(\)",
     ),
+    "a row with a number for a text": (
+        lambda: Topics(2).fit(FRAME.assign(text=[3, *TEXTS[1:]])),
+        r"row 0 .* is a number \(3\)\. Give a string in every row",
+    ),
     "bytes": (lambda: Topics(2).fit(b"texts.txt"), "cannot be of type bytes. Give a"),
     "no documents": (lambda: Topics(2).fit([]), "The list is empty. Give a list of"),
     "no rows": (lambda: Topics(2).fit(FRAME.head(0)), "the data frame has no rows"),

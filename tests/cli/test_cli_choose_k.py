@@ -23,6 +23,8 @@ def test_a_table_and_a_suggestion(cli, many, tmp_path):
     lines = done.stdout.splitlines()
     (head,) = [line for line in lines if line.strip().startswith("topics")]
     assert "stability" in head
+    legend = "NPMI coherence, diversity and stability: higher is better"
+    assert legend in " ".join(done.stdout.split())
     (best,) = [line for line in lines if line.startswith("Suggests")]
     assert best.split()[1] in ("2", "3")
     assert any(f"-k {best.split()[1]} -o model" in line for line in lines)

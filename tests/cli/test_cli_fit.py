@@ -216,7 +216,9 @@ def test_empty_documents_are_one_warning(cli, small, tmp_path):
     file.write_text("red fox\n\nblue sea\n")
     result = cli("fit", file, "-o", tmp_path / "m", *small)
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: 1 of 3 documents has no word")
+    assert result.stderr.startswith(
+        "warning: 1 of 3 documents has no word (row 1, counted from 0); it gets"
+    )
     assert result.stderr.count("\n") == 1
 
 

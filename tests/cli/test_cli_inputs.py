@@ -61,7 +61,7 @@ def test_bad_lines(cli, check_error, small, tmp_path):
     result = cli(*fit, "--skip-bad-lines")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: ")
-    assert "1 bad lines were left out. The first: line 2" in result.stderr
+    assert "one bad line was left out: line 2" in result.stderr
     assert len(load_model_folder(tmp_path / "m").model.doc_topics_) == 2
 
 

@@ -73,6 +73,12 @@ def test_classes_that_are_named_like_commands(cli, mails, answers, tmp_path):
     result = cli("label", mails, file, "--classes", "s,land", *OPTIONS)
     assert result.exit_code == 0, result.stderr
     assert [row["label"] for row in read(file)] == ["s", "q", "q", "land"]
+    next_command = result.stdout.splitlines()[-1].split()
+    assert next_command[:4] == ["Next", "topicfold", "classify", "MODEL"]
+    train = [str(tmp_path / "m") if w == "MODEL" else w for w in next_command[2:]]
+    done = cli(*train, "-k", 3)
+    assert done.exit_code == 0, done.stderr
+    assert "4 of 30 documents have a label" in done.stdout
 
 
 def test_classes_may_be_repeated(cli, mails, answers, tmp_path):

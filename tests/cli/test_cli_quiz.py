@@ -84,6 +84,7 @@ def test_a_sheet_for_raters_and_its_score(cli, model, tmp_path):
     sheet = tmp_path / "sheet.csv"
     made = cli("quiz", model, "--sheet", sheet)
     assert made.exit_code == 0, made.output
+    assert "number of the intruder into the column answer" in made.stdout
     data = load_model_folder(model).topic_data()
     items = word_intrusion(data, n_words=5, random_state=0)
     lines = sheet.read_text(encoding="utf-8-sig").splitlines()

@@ -42,6 +42,29 @@ def test_into_another_folder(cli, check_error, fitted, texts, tmp_path):
     check_error(cli("update", fitted, texts, "-o", tmp_path / "new"), "--force")
 
 
+def test_a_column_that_is_not_named_again(cli, check_error, tmp_path):
+    """In place, the documents would be in the model without it, for good."""
+    words = ["red fox wood", "blue fish sea"]
+    rows = [f"{words[i % 2]},{'ab'[i % 2]},{2000 + i}\n" for i in range(8)]
+    table, model = tmp_path / "t.csv", tmp_path / "m"
+    table.write_text("text,kind,when\n" + "".join(rows))
+    named = ("--label", "kind", "--time", "when")
+    assert cli("fit", table, "-o", model, *named, *FIT).exit_code == 0
+    told = "read as a label (not used: kind, when). Name the column by --label."
+    check_error(cli("update", model, table), told)
+    check_error(cli("update", model, table, *named[:2]), "read as a time", "--time")
+    apart = cli("update", model, table, "-o", tmp_path / "n")
+    assert apart.exit_code == 0, apart.stderr
+    assert "no new document has a label" in apart.stdout
+    assert "no new document has a time" in apart.stdout
+    plain = tmp_path / "t.txt"
+    plain.write_text("red fox\nblue sea\n")  # has no columns
+    assert cli("update", model, plain).exit_code == 0
+    done = cli("update", model, table, *named)
+    assert done.exit_code == 0, done.stderr
+    assert load_model_folder(model).labels == [*"ab" * 4, "", "", *"ab" * 4]
+
+
 def test_a_model_without_documents(cli, check_error, texts, tmp_path):
     folder = tmp_path / "bare"
     assert cli("fit", texts, "-o", folder, *FIT, "--no-documents").exit_code == 0

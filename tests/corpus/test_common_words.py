@@ -92,6 +92,22 @@ def test_common_words_that_documents_are_about_stay(caplog):
         vectorize(texts, max_df=0.5)
 
 
+def test_many_rare_words_are_said_to_be_left_out(caplog):
+    texts = [f"red fox one{chr(97 + i)}" for i in range(25)]
+    assert vectorize(texts, max_df=1.0)[1] == ["fox", "red"]
+    assert (
+        "Left out 25 rare words, 33% of all words: those in fewer than 2 of 25 texts "
+        "(min_df=1 keeps all)"
+    ) in caplog.text
+    caplog.clear()
+    vectorize(texts, max_df=1.0, min_df=0.1)
+    assert "those in fewer than 0.1 of all 25 texts" in caplog.text
+    caplog.clear()
+    vectorize([f"{text} {'red fox ' * 4}" for text in texts], max_df=1.0)
+    vectorize(texts, min_df=1)
+    assert "rare" not in caplog.text
+
+
 def test_a_word_of_most_short_texts_is_left_out():
     rng = np.random.default_rng(3)
     others = [f"word{letter}" for letter in "abcdefgh"]

@@ -52,7 +52,7 @@ def test_a_line_that_is_too_long_is_named_or_skipped(tmp_path, name, before, aft
     number = 3 if name == "t.csv" else 2
     with pytest.raises(DataError, match=f"line {number}: longer than 64 MiB"):
         read_texts(file)
-    with pytest.warns(UserWarning, match="1 bad lines were left out"):
+    with pytest.warns(UserWarning, match="one bad line was left out"):
         found = read_texts(file, skip_bad_lines=True)
     assert found.texts == ["fox", "fish"]
     # As long as is allowed, in pieces or not.

@@ -127,7 +127,7 @@ def test_parquet(tmp_path):
     parquet.write_table(pa.table({"text": ["one", None]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r'row 2: the field "text" is empty \(null\)'):
         read_texts(tmp_path / "t.parquet")
-    with pytest.warns(DataWarning, match="1 bad rows were left out"):
+    with pytest.warns(DataWarning, match="one bad row was left out: row 2"):
         found = read_texts(tmp_path / "t.parquet", skip_bad_lines=True)
     assert found.texts == ["one"]
     with pytest.raises(DataError, match="no column 'body'"):
@@ -185,9 +185,7 @@ def test_mixed_encodings_are_bad_lines(tmp_path):
         DataError, match=r"line 2: byte 0xe9 is not utf-8.*skip_bad_lines=True"
     ):
         read_texts(file)
-    with pytest.warns(
-        DataWarning, match=r"1 bad lines were left out. The first: line 2"
-    ):
+    with pytest.warns(DataWarning, match=r"one bad line was left out: line 2"):
         assert read_texts(file, skip_bad_lines=True).texts == ["café", "last"]
 
 
@@ -204,7 +202,7 @@ def test_bad_lines_are_skipped_when_asked(tmp_path, name, content, texts):
     file = write(tmp_path / name, content)
     with pytest.raises(DataError, match=r"line [23]: .*skip_bad_lines=True"):
         read_texts(file)
-    with pytest.warns(DataWarning, match="bad lines were left out"):
+    with pytest.warns(DataWarning, match="bad lines? w(ere|as) left out"):
         assert read_texts(file, skip_bad_lines=True).texts == texts
 
 
@@ -213,7 +211,7 @@ def test_bad_files_are_skipped_when_asked(tmp_path):
     write(tmp_path / "b.txt", b"PK\x03\x04\0\0")
     with pytest.raises(DataError, match=r"b.txt is not text: it is a ZIP archive"):
         read_texts(tmp_path)
-    with pytest.warns(DataWarning, match="1 bad files"):
+    with pytest.warns(DataWarning, match="one bad file"):
         assert read_texts(tmp_path, skip_bad_lines=True).texts == ["fine"]
 
 
@@ -400,7 +398,7 @@ def test_stated_encoding_of_a_folder_of_files(tmp_path):
 def test_bad_fields_of_records_are_skipped_when_asked(tmp_path):
     lines = ['{"text": "a", "label": "x"}', '{"text": "b", "label": [1]}']
     file = write(tmp_path / "a.jsonl", "\n".join(lines))
-    with pytest.warns(DataWarning, match=r"1 bad lines .* line 2.*\"label\" is a list"):
+    with pytest.warns(DataWarning, match=r"one bad line .* 2.*\"label\" is a list"):
         found = read_texts(file, skip_bad_lines=True)
     assert (found.texts, found.labels) == (["a"], ["x"])
 

@@ -54,6 +54,19 @@ def test_a_name_of_two_columns_is_refused_in_every_table(tmp_path, kind):
         read_texts(apart)
 
 
+def test_an_empty_cell_is_an_empty_text_in_a_sheet_as_in_csv(tmp_path):
+    """Rows stay those of the table, which `effects` reads again."""
+    rows = [["text", "title", "label"], ["fox", "a", "x"], [None, None, "y"]]
+    workbook(tmp_path / "t.xlsx", One=rows)
+    lines = (",".join(cell or "" for cell in row) for row in rows)
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    files = (tmp_path / "t.xlsx", tmp_path / "t.csv")
+    for named in ({}, {"text": "text"}):
+        sheet, plain = (read_texts(file, **named) for file in files)
+        assert sheet == plain
+        assert (sheet.texts[1].strip(), sheet.labels) == ("", ["x", "y"])
+
+
 @pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
 def test_names_of_columns_among_the_rows_are_refused(tmp_path, kind):
     file = tmp_path / f"t.{kind}"
@@ -65,7 +78,7 @@ def test_names_of_columns_among_the_rows_are_refused(tmp_path, kind):
         file.write_text("".join(f"{mark.join(row)}\n" for row in rows))
     with pytest.raises(DataError, match=r"3: the names of the columns once more"):
         read_texts(file)
-    with pytest.warns(DataWarning, match="1 bad .* left out"):
+    with pytest.warns(DataWarning, match="one bad .* left out"):
         found = read_texts(file, skip_bad_lines=True)
     assert (found.texts, found.labels) == (["fox", "fish"], ["x", "y"])
 

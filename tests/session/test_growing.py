@@ -170,6 +170,8 @@ def test_a_refit_says_what_moved():
     # New documents of other words: topics from all of them are others.
     topics.update(["soup with salt", "salt and bread", "bread, soup"] * 30, refit=True)
     done = topics.update_
+    assert str(done).startswith("Added: 90 documents, ")
+    assert "soup with salt" not in repr(done)  # thousands of texts would fill a screen
     assert {row["change"] for row in done.topics} & {"drifted", "replaced"}
     heads = [head for head, _ in done.lines()]
     assert "Moved" in heads

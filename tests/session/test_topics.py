@@ -15,6 +15,7 @@ from topicfold import LDA, PLSA, DynamicLDA, SeededLDA, Topics
 from topicfold.cli.main import app
 from topicfold.corpus import Corpus
 from topicfold.exceptions import DataError, MissingDependencyError
+from topicfold.report.documents import typical_documents
 
 LAND = ["red fox wood", "fox wolf wood", "wolf hunts red fox", "red wood, old wood"]
 SEA = ["blue fish sea", "fish boat sea", "boat on blue water", "deep blue water sea"]
@@ -168,6 +169,20 @@ def test_documents_of_a_topic_are_in_the_order_of_their_shares(topics):
         topics.documents(7)
 
 
+@pytest.mark.parametrize("model", ["lda", "plsa"])
+def test_documents_of_a_topic_are_those_of_the_report(model):
+    long = ["red fox wood wolf " * 5, "blue sea fish boat " * 5] * 5
+    topics = Topics(2, model, min_df=1, max_df=1.0).fit([*long, *["fox", "sea"] * 5])
+    typical = typical_documents(topics.data_)
+    assert typical.shape == (2, 8)
+    for topic in range(2):
+        found = [row["document"] for row in topics.documents(topic, n=8)]
+        assert found == typical[topic].tolist()
+        few = {row["document"] for row in topics.documents(topic)}
+        assert few < {*found}
+        assert few < {*range(10)}  # not texts of one word, all of the topic
+
+
 def test_topics_to_merge_are_a_list(topics):
     with pytest.raises(DataError, match=r"as a list, such as \[1, 4\]"):
         topics.merge(0, 1)
@@ -192,6 +207,18 @@ def test_over_time_and_by_class(topics):
         Topics(2, min_df=1).fit(TEXTS).by_class()
     with pytest.raises(DataError, match="2 times for 8 documents"):
         topics.over_time(["2001", "2002"])
+
+
+def test_over_time_counts_words_and_by_class_documents():
+    texts = [*["red fox wolf wood"] * 4, "blue sea fish " * 30, *["blue sea fish"] * 3]
+    topics = Topics(2, min_df=1, max_df=1.0).fit(texts, ["a", "b"] * 4)
+    theta, lengths = topics.model_.doc_topics_, topics.data_.doc_lengths
+    rows = topics.over_time([2000, 2001] * 4)
+    for n, (period, group) in enumerate(zip(rows, topics.by_class(), strict=True)):
+        words = np.average(theta[n::2], axis=0, weights=lengths[n::2])
+        np.testing.assert_allclose(list(period.values())[2:], words)
+        np.testing.assert_allclose(list(group.values())[1:], theta[n::2].mean(axis=0))
+    assert abs(list(rows[0].values())[2] - theta[::2, 0].mean()) > 0.1
 
 
 def test_times_are_given_beside_texts_and_counts():

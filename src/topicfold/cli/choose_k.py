@@ -19,10 +19,7 @@ from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.registry import find_model, model_names
 
 _CANDIDATES = (5, 10, 20, 40, 80, 160)
-_LEGEND = (
-    "perplexity (of unseen words): lower is better; NPMI coherence, diversity, "
-    "stability and accuracy: higher is better"
-)
+_LEGEND = "perplexity (of unseen words): lower is better; {}: higher is better"
 
 
 class _Flags(Flags):
@@ -94,7 +91,11 @@ def choose_k(
         )
     best = chosen.suggested()
     bold = {"topics": str(best)}
-    show_table(chosen.cells(), _LEGEND, bold=bold, padding=(0, 1, 0, 0))
+    cells = chosen.cells()
+    rising = ("NPMI coherence", "diversity", "stability", "accuracy")
+    *others, last = [name for name in rising if name in cells[0]]
+    legend = _LEGEND.format(f"{', '.join(others)} and {last}")
+    show_table(cells, legend, bold=bold, padding=(0, 1, 0, 0))
     if given.plot is not None:
         chosen.plot(given.plot)
         show_fact("Picture", str(given.plot))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,6 +103,10 @@ def label(
     show_fact("Labels", f"{n_known:,} of {len(labels):,}, {n_known - n_before:,} new")
     if n_known > n_before:
         show_fact("Saved", str(file))
+        train = ["--train", "--labels", str(file), *options.typed()]
+        show_fact(
+            "Next", shlex.join(["topicfold", "classify", "MODEL", source, *train])
+        )
 
 
 def document_names(corpus: Corpus) -> list[str]:

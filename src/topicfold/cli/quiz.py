@@ -82,6 +82,7 @@ def quiz(folder: flags.ModelArgument, *, given: _Flags) -> None:
         texts = data.texts if given.kind is Kind.topics else None
         write_intrusion_sheet(questions, given.sheet, documents=texts)
         show_fact("Sheet", f"{given.sheet}, {len(questions)} questions")
+        show_fact("Raters", "write the number of the intruder into the column answer")
         show_fact("Next", f"topicfold quiz {folder} --score {given.sheet}")
         return
     answers: list[int | None] = []

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from topicfold.cli import flags, inputs
-from topicfold.cli.console import counted, working
+from topicfold.cli.console import CommandError, counted, working
 from topicfold.cli.flags import Flags, flag, takes_flags
 from topicfold.cli.sides import read_embeddings
+
+if TYPE_CHECKING:
+    from topicfold.persistence.model_folder import ModelFolder
 
 
 class _Flags(Flags):
@@ -75,6 +79,8 @@ def update(
     counts, found = inputs.count_new_documents(
         source, saved, options, unknown="yet" if with_words else unknown
     )
+    if given.output is None:
+        _check_columns(saved, found)
     new = Documents(
         found.texts,
         counts=counts,
@@ -93,3 +99,21 @@ def update(
         text += f"; {counted(done.n_words, 'new word')} learned"
     facts = [("Updated", text), *done.lines()]
     save_and_report(done.folder, target, *facts, quiet=given.quiet)
+
+
+def _check_columns(saved: ModelFolder, found: Any) -> None:
+    """Refuse to replace a model by one whose new documents lack a column by mistake.
+
+    A column that has another name than the usual one must be named again. Afterwards it
+    would be too late: the documents are in the model.
+    """
+    unused = (getattr(found, "columns", None) or {}).get("not used")
+    for field in ("label", "time"):
+        before, now = getattr(saved, f"{field}s"), getattr(found, f"{field}s")
+        if unused and any(before or ()) and not any(now or ()):
+            raise CommandError(
+                f"the documents of the model have {field}s, and no column of the new "
+                f"ones was read as a {field} (not used: {unused}). Name the column by "
+                f"--{field}. If there is none, write the result to another folder with "
+                "-o."
+            )

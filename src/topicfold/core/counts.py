@@ -504,9 +504,9 @@ def warn_empty(X: sparse.csr_matrix, instead: str = WITHOUT_WORDS) -> None:
 def empty_sentence(empty: Sequence[int], n_documents: int, instead: str) -> str:
     """Return the sentence about documents that have no word, and what they get."""
     if len(empty) == 1:
-        told = f"has no word (row {empty[0]}); it gets"
+        told = f"has no word (row {empty[0]}, counted from 0); it gets"
     else:
-        told = f"have no word (first: row {empty[0]}); they get"
+        told = f"have no word (first: row {empty[0]}, counted from 0); they get"
     return f"{len(empty)} of {n_documents} documents {told} the {instead}."
 
 

@@ -98,9 +98,11 @@ class BadLines:
     def warn(self) -> None:
         """Say once how many lines were left out."""
         if self.count:
+            left_out = f"{self.count:,} bad {self._units()} were left out. The first"
+            if self.count == 1:
+                left_out = f"one bad {self.unit} was left out"
             warnings.warn(
-                f"{self.path}: {self.count:,} bad {self._units()} were left out. The "
-                f"first: {self.first}",
+                f"{self.path}: {left_out}: {self.first}",
                 DataWarning,
                 stacklevel=2,
             )

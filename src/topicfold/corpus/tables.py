@@ -536,8 +536,10 @@ def _sheet_records(source: Source) -> Iterator[Record]:
                 source.bad.report(number, _NAMES_AGAIN)
                 continue
             record = {n: row[p] if p < len(row) else None for n, p in places.items()}
-            for name in texts:  # a title of a number is a text all the same
-                if isinstance(record[name], int | float):
+            for name in texts:  # as if the sheet had been saved as .csv
+                if record[name] is None:
+                    record[name] = ""
+                elif isinstance(record[name], int | float):
                     record[name] = str(record[name])
             yield number, record
 

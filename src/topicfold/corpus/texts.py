@@ -187,13 +187,16 @@ def frame_texts(
     source = Source(place, "frame", _stated(**columns), bad)
     found = source.check_columns(list(names))
     wanted = list(dict.fromkeys(chain.from_iterable(found.values())))
-    advice = "Leave such rows out with frame.dropna(), or fill them with ''."
     documents: list[Document] = []
     for number, row in enumerate(rows([list(names).index(name) for name in wanted])):
         values = (None if is_missing(value) else value for value in row)
         record = dict(zip(wanted, values, strict=True))
         problem = source.text_problem(record)
         if problem:
+            advice = "Give a string in every row."
+            if "(null)" in problem:
+                advice = "Leave such rows out with frame.dropna(), or fill them with "
+                advice += "''."
             raise DataError(f"row {number} of the data frame: {problem} {advice}")
         document = source.document(record, number)
         documents += [] if document is None else [document]

@@ -64,6 +64,8 @@ _MOST_REMEMBERED = 1_000_000
 FEW = 20
 # A smaller share of all words that is left out is not worth a line; so many are named.
 _SAID_SHARE = 0.01
+# The same for rare words, of which any text has some.
+_SAID_SHARE_OF_RARE = 0.1
 _NAMED = 12
 _logger = logging.getLogger("topicfold")
 # English ones, or those of the language of the texts where it is certain.
@@ -504,6 +506,7 @@ class WordCounter:
         even = self._tally.even()[: len(words)]
         kept, common = bounds.kept(frequencies, n, even, always)
         self._note_left_out(common[~np.isin(common, always)], words, bounds, n)
+        self._note_rare([*kept, *common.tolist(), *always], bounds, n)
         order = sorted({*kept, *always}, key=words.__getitem__)
         if bounds.max_features is not None and len(order) > bounds.max_features:
             totals = tally.totals[order]
@@ -552,6 +555,24 @@ class WordCounter:
                 100 * share,
                 ", ".join(most),
                 more,
+            )
+
+    def _note_rare(self, others: list[int], bounds: Bounds, n: int) -> None:
+        """Say how much of the texts rare words are; of few texts, `Bounds` does."""
+        totals = self._tally.totals[: len(self.words)].copy()
+        totals[others], whole = 0.0, totals.sum()
+        if n >= FEW and totals.sum() >= _SAID_SHARE_OF_RARE * whole:
+            what = "rare words" if self._longest == 1 else "rare terms"
+            least = bounds.min_df
+            fewer = f"{least:g} of" if _is_whole(least) else f"{least:.3g} of all"
+            _logger.warning(
+                "Left out %s %s, %.0f%% of all words: those in fewer than %s %s texts "
+                "(min_df=1 keeps all)",
+                f"{np.count_nonzero(totals):,}",
+                what,
+                100 * totals.sum() / whole,
+                fewer,
+                f"{n:,}",
             )
 
     def _look_for_copies(self, texts: Iterable[str], seen: set[int]) -> None:

@@ -251,7 +251,8 @@ def _frame(data: Any, n_documents: int, ids: Sequence[str] | None = None) -> Any
     if len(frame) != n_documents:
         raise DataError(
             f"data has {len(frame):,} rows, and there are {n_documents:,} documents. "
-            "Give a row per document, in their order."
+            "Give a row per document, in their order, without rows that the fit left "
+            "out."
         )
     twice = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if twice:

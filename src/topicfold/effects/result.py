@@ -494,7 +494,14 @@ class Effects:
         return f"Effects on topic shares, {self.design.formula}, {n:,} documents"
 
     def _remarks(self, adjust: str | None = None) -> list[str]:
-        remarks = [_STARRED, *self.notes] if self.changed else list(self.notes)
+        remarks = [_STARRED] if self.changed else []
+        remarks += [
+            f"{one.covariate} is a curve: {one.ends[1]} and {one.ends[0]} are the "
+            "first and the ninth decile of its values."
+            for one in self.contrasts
+            if one.ends and self.design.covariate(one.covariate).kind != "levels"
+        ]
+        remarks += self.notes
         if self.pooled.n_draws < 2:
             return remarks
         if adjust is not None:
@@ -509,7 +516,7 @@ class Effects:
 
     def _not_determined(self) -> str:
         names = ", ".join(self.outcomes[place].name for place in sorted(self.changed))
-        return f" The documents do not determine: {names}." if names else ""
+        return f" Topics that the documents do not determine: {names}." if names else ""
 
     def _number_of_tests(self) -> str:
         if self.pooled.n_draws < 2:

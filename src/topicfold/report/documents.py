@@ -356,8 +356,8 @@ MAX_PERIODS = 60
 _UNITS = ("h", "D", "M", "Y")
 
 
-def typical_documents(data: TopicData) -> NDArray[np.int64]:
-    """Return the most typical documents of every topic, up to 8, by descending share.
+def typical_documents(data: TopicData, n: int = N_TYPICAL) -> NDArray[np.int64]:
+    """Return the most typical documents of every topic, up to `n`, by descending share.
 
     They have the largest θ_dk n_d / (n_d + m), where n_d is the length and m the
     median length: a document of two words that are both of the topic is not typical.
@@ -371,7 +371,7 @@ def typical_documents(data: TopicData) -> NDArray[np.int64]:
         weights = lengths / (lengths + np.median(lengths[lengths > 0]))
     found = []
     for column in data.doc_topics.T:
-        chosen = best_places(column * weights, N_TYPICAL)
+        chosen = best_places(column * weights, n)
         found.append(chosen[np.argsort(-column[chosen], kind="stable")])
     return np.stack(found)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -470,7 +470,7 @@ class Update:
         The old documents whose main topic is now another one.
     """
 
-    folder: ModelFolder
+    folder: ModelFolder = field(repr=False)  # has all words and texts
     n_added: int
     n_words: int
     known: list[str]
@@ -478,6 +478,14 @@ class Update:
     unlike: int
     topics: Table
     moved: Table
+
+    def __str__(self) -> str:
+        added = (
+            "Added",
+            f"{self.n_added:,} document{'s' * (self.n_added != 1)}, "
+            f"{self.n_words:,} new word{'s' * (self.n_words != 1)}",
+        )
+        return "\n".join(f"{head}: {text}" for head, text in [added, *self.lines()])
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield what changed as pairs of a head and a sentence, for people."""
@@ -487,13 +495,14 @@ class Update:
                 f"{len(self.known):,} with an id that is already in the model, first "
                 f"{self.known[0]!r}",
             )
-        labels = self.folder.labels
-        if labels is not None and not any(labels[-self.n_added :]):
-            yield (
-                "Labels",
-                "no new document has a label; if there is a column of labels, name it "
-                "again",
-            )
+        for head, what in (("Labels", "label"), ("Times", "time")):
+            known = getattr(self.folder, head.lower())
+            if known is not None and any(known) and not any(known[-self.n_added :]):
+                yield (
+                    head,
+                    f"no new document has a {what}; if there is a column of {what}s, "
+                    "name it again",
+                )
         if self.repeated:
             yield (
                 "Repeated",

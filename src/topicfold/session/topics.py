@@ -345,7 +345,7 @@ class Topics(TransformerMixin, BaseEstimator):
             old, new, added, self._cutting(), refit=refit, new_topics=new_topics
         )
         for head, text in self.update_.lines():
-            if head in ("Left out", "Labels"):
+            if head in ("Left out", "Labels", "Times"):
                 _logger.warning("%s: %s", head, text)
         return self._keep(self.update_.folder)
 
@@ -373,7 +373,12 @@ class Topics(TransformerMixin, BaseEstimator):
         return views.word_table(self._record(), topic, n)
 
     def documents(self, topic: int, n: int = 5) -> Table:
-        """Return the documents with the largest share of a topic, with their shares."""
+        """Return the most typical documents of a topic, with their shares.
+
+        They have a large share of the topic in many words, as in the report: two words
+        that are both of the topic do not make a typical document. Of all documents,
+        `to_frame` has the shares.
+        """
         return views.document_table(self._with_documents(), topic, n)
 
     def main_topics(self, least: float = 0.0) -> Table:
@@ -429,7 +434,10 @@ class Topics(TransformerMixin, BaseEstimator):
         return views.find_documents(*found, *vectors)
 
     def over_time(self, times: Any = None) -> Table:
-        """Return the share of every topic in every period.
+        """Return the share of every topic in the words of every period.
+
+        Longer documents count for more, as in the sizes of topics; `effects` estimates
+        means over documents, whatever their lengths.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from topicfold.exceptions import DataError
 from topicfold.metrics import match_topics
 from topicfold.models.base import embeddings_of
 from topicfold.persistence.model_folder import ModelFolder
-from topicfold.report.documents import find_periods
+from topicfold.report.documents import find_periods, typical_documents
 from topicfold.report.page import lead
 from topicfold.search import Hits, TopicIndex
 from topicfold.search.words import DEFAULT_MIX, body, snippet, with_texts
@@ -47,13 +47,13 @@ def word_table(data: TopicData, topic: int, n: int) -> Table:
 
 
 def document_table(data: TopicData, topic: int, n: int) -> Table:
-    """Return the documents with the largest shares of a topic."""
+    """Return the most typical documents of a topic, those of the report."""
     place = data.row(topic)
     whole_number(n, "n")
     shares = np.asarray(data.doc_topics)[:, place]
     marks = data.top_terms(10, NAME_RELEVANCE)[place]
     table = Table()
-    for row in np.argsort(-shares, kind="stable")[:n].tolist():
+    for row in typical_documents(data, n)[place].tolist():
         entry: dict[str, Any] = {
             "document": row if data.doc_ids is None else data.doc_ids[row],
             "share": float(shares[row]),
