@@ -221,6 +221,7 @@ COMMANDS = {
     "effects m t.csv --formula '~ side'": "data has no column 'side'. It has text",
     "effects m no.csv --formula '~ party'": "there is no file no.csv",
     "compare texts.txt --models lda,foo": "there is no model 'foo'. Models:",
+    "fit texts.txt -m hlda -o e": "'hlda'. It is tree with the algorithm crp.",
     "choose-k texts.txt -k 5-10": "whole numbers separated by commas",
     "report m -o nowhere/x.html": "there is no folder nowhere. Make it, or give",
     "report m --figures texts.txt": "is a file. Give a folder for the figures",

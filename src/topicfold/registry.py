@@ -189,7 +189,7 @@ _BUILT_IN = (
     ),
     _own(
         "tree", "topic_tree:TopicTree", "LDA with topics in a tree", "TopicTree",
-        "hlda", sized=False,
+        sized=False,
     ),
     _own("bursty", "bursty:BurstyLDA", "LDA that allows for repeated words", "DCMLDA"),
     _own(
@@ -239,6 +239,7 @@ _ELSEWHERE = {
         "It learns from embeddings, in another way. Here lda and short learn topics "
         "from words, and take embeddings too",
     ),
+    "hlda": "It is tree with the algorithm crp",
     "nmf": "The closest is plsa, which is NMF with the Kullback-Leibler divergence",
     **dict.fromkeys(
         ("gsdmm", "btm", "biterm"), "The closest model here is short, for short texts"

@@ -85,7 +85,9 @@ class ModelFlags(Flags):
 
     max_iter: int | None = _fit("Largest number of iterations.", min=1)
     tol: float | None = _fit("Relative change that ends the fit.", min=0)
-    algorithm: str | None = _fit("Algorithm of lda: cvb0 or variational.")
+    algorithm: str | None = _fit(
+        "Algorithm of lda, cvb0 or variational, or of tree, recursive or crp."
+    )
     device: str = _fit("Where to compute: cpu or cuda.", "cpu")
     seeds: Path | None = _fit(
         "File of seed words, as JSON or with one topic per line: its name, a colon and "
