@@ -62,7 +62,8 @@ class TopicTree(LearnedModel):
     Parameters
     ----------
     n_components : int, default=100
-        Maximum number of nodes of the tree. ``"recursive"``: with three levels, 13
+        Maximum number of nodes of the tree; it may have a root and two children, or
+        with ``"crp"`` one path, in any case. ``"recursive"``: with three levels, 13
         nodes are a root, 3 children and 9 leaves. There are fewer nodes, and perhaps
         levels, if there are not ten documents per leaf. ``"crp"``: the number is found;
         there is a warning if it is the maximum.
@@ -180,7 +181,7 @@ class TopicTree(LearnedModel):
         """Split nodes by LDA; return parents, levels and documents of the nodes."""
         splits = Splits(
             X,
-            level_sizes(self.n_components, self.depth, X.shape[0]),
+            level_sizes(max(self.n_components, 3), self.depth, X.shape[0]),
             LDA(2, max_iter=self.max_iter, n_jobs=self.n_jobs),
             eta=self._eta(),
             seed=self.seed_,
@@ -459,7 +460,7 @@ def level_sizes(most: int, depth: int, n_documents: int) -> list[int]:
     Examples
     --------
     >>> level_sizes(13, 3, 1000), level_sizes(100, 3, 1000), level_sizes(5, 3, 1000)
-    ([3, 9], [9, 90], [4])
+    ([3, 9], [9, 89], [4])
     """
     for levels in range(depth - 1, 0, -1):
         low, high = 0.0, float(most)
