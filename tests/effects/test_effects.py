@@ -122,6 +122,17 @@ def test_a_small_group_without_a_topic_has_no_narrow_interval():
     assert np.mean(np.array(p_values) < 0.05) < 0.08
 
 
+def test_a_curve_of_noise_is_found_as_often_as_it_should_be():
+    """The larger of two p-values, as for small groups, would find it in 2.5 %."""
+    rng, p_values = np.random.default_rng(0), []
+    for _ in range(60):
+        theta = rng.dirichlet(np.full(8, 0.3), 500)
+        data = {"x": rng.normal(size=500)}
+        effects = estimate_effect(np.stack([theta, theta]), "~ s(x)", data)
+        p_values += [row["p"] for row in effects.tests()]
+    assert np.mean(np.array(p_values) < 0.05) == pytest.approx(0.05, abs=0.02)
+
+
 def test_intervals_are_the_wider_of_two_only_if_few_documents_decide():
     rng = np.random.default_rng(0)
     few = (np.arange(600) < 6).astype(float)

@@ -313,22 +313,30 @@ class Pooled:
         error, free = max(errors, key=lambda one: one[0] * stats.t.ppf(0.975, one[1]))
         return estimate, error, free
 
-    def _covariances(self, rows: Doubles) -> Iterator[tuple[Doubles, float]]:
+    def _covariances(
+        self, rows: Doubles, curve: bool = False
+    ) -> Iterator[tuple[Doubles, float]]:
         """Yield covariances of a draw's coefficients, and their degrees of freedom."""
         yield self.within, self.freedom(rows)
-        if self.plain is not None:
+        if self.plain is not None and not curve:
             least = min(self.freedom(row[None]) for row in rows)
             if least < FEW_DOCUMENTS:
                 yield self.plain, self.plain_free
 
-    def joint_test(self, rows: Doubles, outcome: int) -> tuple[float, float, float]:
+    def joint_test(
+        self, rows: Doubles, outcome: int, *, curve: bool = False
+    ) -> tuple[float, float, float]:
         """Return F, its second degrees of freedom and p of ``rows @ b = 0``.
+
+        Few documents decide at the ends of a `curve`, too, but all of them together
+        decide whether it is flat, so equal variances are not tried.
 
         Li, Raghunathan and Rubin's pooling of several coefficients (their D1). By
         Hotelling's T², k coefficients leave k - 1 degrees of freedom fewer than their
         covariance has. NaN where none are left.
         """
-        tests = [self._tested(rows, outcome, *one) for one in self._covariances(rows)]
+        tried = self._covariances(rows, curve)
+        tests = [self._tested(rows, outcome, *one) for one in tried]
         return max(tests, key=lambda test: test[2])
 
     def _tested(

@@ -189,7 +189,8 @@ class Effects:
             for covariate in self.design.covariates:
                 columns = self.design.tested_columns(covariate.name)
                 chosen = np.eye(self.design.matrix.shape[1])[columns]
-                f, free, p = self.pooled.joint_test(chosen, place)
+                curve = covariate.kind != "levels" and len(columns) > 1
+                f, free, p = self.pooled.joint_test(chosen, place, curve=curve)
                 rows.append(
                     {
                         "topic": outcome.name,
