@@ -135,7 +135,7 @@ def _walks() -> list[str]:
         files = sorted(command_walk(Path(folder)))
     rooms = sorted({file.partition("/")[0].removesuffix(".py") for file in files})
     lines.append(f"| `topicfold fit x.csv` | {len(files)} | 45 | {', '.join(rooms)} |")
-    later = "Fits of five passes; the looks of LDA at its topics, from the sixth on, are"
+    later = "Fits of five passes; LDA's looks at its topics, from the sixth on, are"
     return [*lines, "", later, "in `learn/rearranging` and `gibbs/pairs`."]
 
 

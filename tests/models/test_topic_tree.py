@@ -8,6 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from topicfold import LDA, TopicTree
 from topicfold.exceptions import DataError, DataWarning
+from topicfold.learn import run_em
 from topicfold.models.topic_tree import (
     Splits,
     allotted,
@@ -93,6 +94,26 @@ def test_one_level_of_topics_is_lda_less_what_its_topics_share():
     like = tree.components_ @ root / np.linalg.norm(tree.components_, axis=1)
     assert like[0] > 0.9 * np.linalg.norm(root)
     assert like[0] > 1.5 * like[1:].max()
+
+
+def test_max_iter_is_of_each_lda_and_a_split_that_gains_nothing_ends_nothing():
+    X, _ = planted(0, (6, 5), n_documents=1500)
+    few = TopicTree(37, max_iter=2, random_state=0).fit(X)
+    assert few.n_topics_ == 37
+    splits = Splits(X, [4, 12], LDA(2, max_iter=2), eta=0.01, seed=0)
+    parts, calls = splits._parts, []
+
+    def first_is_one(node, n_children):
+        calls.append(node)
+        if len(calls) > 1:
+            return parts(node, n_children)
+        return [X * 0, X, *([X * 0] * (n_children - 1))]
+
+    splits._parts = first_is_one
+    result = run_em(splits, max_iter=100, tol=0.0)
+    assert result.history[1] == result.history[0]
+    assert result.converged
+    assert len(calls) > 1
 
 
 def test_threads_make_no_difference():

@@ -480,7 +480,9 @@ class TopicModel(
         place = {"dtype": X.dtype, "device": self.device, "n_jobs": self.n_jobs}
         return make_engine(X, self._size, **place, **more)
 
-    def _learn(self, algorithm: Any, *, tol: float | None = None) -> Self:
+    def _learn(
+        self, algorithm: Any, *, tol: float | None = None, max_iter: int | None = None
+    ) -> Self:
         """Run a learning algorithm; keep its topics, mixtures and history."""
         bar = [ProgressBar(type(self).__name__)] if self.verbose else []
         callbacks: list[Callback] = [*bar, *(self.callbacks or ())]
@@ -488,7 +490,7 @@ class TopicModel(
             callbacks.append(FitTasks(self))  # scikit-learn's, set by set_callbacks
         result = run_em(
             algorithm,
-            max_iter=self.max_iter,
+            max_iter=self.max_iter if max_iter is None else max_iter,
             tol=self.tol if tol is None else tol,
             callbacks=callbacks,
         )

@@ -186,7 +186,7 @@ class TopicTree(LearnedModel):
             eta=self._eta(),
             seed=self.seed_,
         )
-        self._learn(splits, tol=0.0)
+        self._learn(splits, tol=0.0, max_iter=max(self.n_components, 3))
         self.n_topics_history_ = splits.n_topics_history
         self.doc_topic_prior_ = splits.alpha()
         self.doc_topics_ = self._mixtures(X)
@@ -361,18 +361,23 @@ class Splits:
         self.parents, self.levels = [-1], [0]
         #: Tokens of the nodes: of all below until a node is split, of its own then.
         self.counts = [X]
-        self.todo = self._to_split()
         self.n_topics_history: list[int] = []
 
     def start(self) -> float:
         """Return the log-likelihood of the root."""
         self.values = [_log_likelihood(self.counts[0])]
+        self.todo = self._to_split()
+        self.following = next(self.todo, None)
         return self.values[0]
+
+    def moved(self) -> float:
+        """Return 0 once there is no node to split, until then infinity."""
+        return 0.0 if self.following is None else math.inf
 
     def iterate(self) -> float:
         """Split the next node; return the log-likelihood given the nodes."""
-        node, n_children = next(self.todo, (None, 0))
-        if node is not None:
+        if self.following is not None:
+            node, n_children = self.following
             own, *others = self._parts(node, n_children)
             self.counts[node], self.values[node] = own, _log_likelihood(own)
             for part in others:
@@ -380,6 +385,7 @@ class Splits:
                 self.levels.append(self.levels[node] + 1)
                 self.counts.append(part)
                 self.values.append(_log_likelihood(part))
+            self.following = next(self.todo, None)
         self.n_topics_history.append(len(self.counts))
         return math.fsum(self.values)
 
