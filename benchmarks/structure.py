@@ -26,8 +26,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from sklearn.linear_model import RidgeCV
 
-from topicfold import LDA, CorrelatedLDA, DynamicLDA, StructuralLDA
+from topicfold import LDA, CorrelatedLDA, DynamicLDA, StructuralLDA, TimeStampedLDA
 
 RESULTS = Path(__file__).parent / "results" / "structure.md"
 PASSES = 100
@@ -309,6 +310,26 @@ def dynamic(corpora: Path):
             yield f"{name} {cut:.0f}", *scores, plain, seconds
 
 
+def dated(corpora: Path):
+    """Yield how well topics date new documents, by their words alone."""
+    for name, file in (
+        ("nips0_12", "years.txt"),
+        ("poliblog5k_stm", "time.txt"),
+        ("sotu", "time.txt"),
+    ):
+        X = counts(corpora / name)
+        times = np.array([float(text[:4]) for text in lines(corpora / name / file)])
+        new = np.random.default_rng(0).permutation(X.shape[0]) < X.shape[0] // 5
+        scores = []
+        for cls, known in ((LDA, {}), (TimeStampedLDA, {"time": times[~new]})):
+            model = cls(20, random_state=0, n_jobs=1).fit(X[~new], **known)
+            line = RidgeCV(np.logspace(-3, 3, 13))
+            line.fit(model.transform(X[~new]), times[~new])
+            scores.append(line.score(model.transform(X[new]), times[new]))
+            scores.append(model.perplexity(X[new]))
+        yield name, scores[0], scores[2], scores[1], scores[3]
+
+
 def slices(corpora: Path):
     """Yield held-out perplexity on dtm_example, two splits."""
     folder = corpora / "dtm_example"
@@ -470,6 +491,15 @@ def sections(given):
         "Beside peers: bbc_news_octis, K = 50, by LDA's inference",
         ["model", "passes", seconds, "perplexity"],
         partial(correlated_peers, folder, "bbc_news_octis", 50),
+        "",
+    )
+    yield (
+        "Dates of new documents from their words, K = 20",
+        [
+            *("corpus", "R² of LDA and a ridge", "of TimeStampedLDA and a ridge"),
+            *("perplexity of LDA", "of TimeStampedLDA"),
+        ],
+        partial(dated, folder),
         "",
     )
     yield (

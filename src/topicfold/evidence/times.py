@@ -73,8 +73,8 @@ def as_numbers(times: NDArray[Any]) -> Vector:
 class TimeStamps(DeclaredParameters, Side):
     """Topics have a time: ``δ_dk = λ log Beta(t_d; a_k, b_k)``, topics over time.
 
-    A document's time is evidence for the topics of that time, with the `weight` of that
-    many tokens; moments of the Betas are weighted by N_dk.
+    A document's time is evidence for the topics of that time, for each of its tokens;
+    moments of the Betas are weighted by N_dk.
 
     Data
     ----
