@@ -45,3 +45,19 @@ def matched_topics(planted, found):
     """Return the found topics that the planted ones are most like, in their order."""
     shared = np.minimum(planted[:, None], found[None]).sum(axis=2)
     return linear_sum_assignment(-shared)[1]
+
+
+def planted_tree(seed, branches=(4, 3), n_documents=600, n_terms=400, length=60):
+    """Draw documents of a tree of three levels; return counts and paths."""
+    rng = np.random.default_rng(seed)
+    eta = np.full(n_terms, 0.05)
+    root, middle = rng.dirichlet(eta), rng.dirichlet(eta, branches[0])
+    leaves = rng.dirichlet(eta, branches)
+    rows, paths = [], []
+    for _ in range(n_documents):
+        a, b = rng.integers(branches[0]), rng.integers(branches[1])
+        shares = rng.dirichlet(np.full(3, 5.0))
+        mixed = shares @ np.array([root, middle[a], leaves[a, b]])
+        rows.append(rng.multinomial(length, mixed))
+        paths.append((a, a * branches[1] + b))
+    return sparse.csr_matrix(np.array(rows, dtype=np.float32)), np.array(paths)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score
+from tests_support import planted_tree
 
 import topicfold
 from topicfold import TopicTree
@@ -124,7 +125,7 @@ def test_the_gain_of_a_merge_is_that_of_the_joint_probability():
 
 
 def test_counts_are_those_of_the_tokens_after_merges_and_moves():
-    X, _ = planted_tree(0, n_documents=150)
+    X, _ = planted_tree(0, (3, 2), n_documents=150, n_terms=300)
     groups = np.random.default_rng(0).integers(6, size=(2, 150))
     chain = NestedCrp(X, groups, n_nodes=60, alpha=5.0, eta=0.1, burn_in=50, seed=0)
     chain.start()
@@ -142,25 +143,10 @@ def test_counts_are_those_of_the_tokens_after_merges_and_moves():
         np.testing.assert_array_equal(parents, chain.paths[:, lev - 1])
 
 
-def planted_tree(seed, n_documents=400, n_terms=300, length=60):
-    rng = np.random.default_rng(seed)
-    eta = np.full(n_terms, 0.05)
-    root, middle = rng.dirichlet(eta), rng.dirichlet(eta, 3)
-    leaves = rng.dirichlet(eta, (3, 2))
-    rows, paths = [], []
-    for _ in range(n_documents):
-        a, b = rng.integers(3), rng.integers(2)
-        shares = rng.dirichlet(np.full(3, 5.0))
-        mixed = shares @ np.array([root, middle[a], leaves[a, b]])
-        rows.append(rng.multinomial(length, mixed))
-        paths.append((a, 2 * a + b))
-    return sparse.csr_matrix(np.array(rows, dtype=np.float32)), np.array(paths)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_planted_tree_is_found(seed):
-    X, paths = planted_tree(seed)
+    X, paths = planted_tree(seed, (3, 2), n_documents=400, n_terms=300)
     model = TopicTree(algorithm="crp", random_state=seed).fit(X)
     assert np.bincount(model.levels_).tolist() == [1, 3, 6]
     for theta in (model.doc_topics_, model.transform(X)):
@@ -178,7 +164,7 @@ def test_a_planted_tree_is_found(seed):
 
 
 def test_a_damaged_tree_is_not_loaded(tmp_path):
-    X, _ = planted_tree(0, n_documents=60)
+    X, _ = planted_tree(0, (3, 2), n_documents=60, n_terms=300)
     model = TopicTree(algorithm="crp", random_state=0, max_iter=8).fit(X)
     for name, wrong in (("parents_", 0), ("levels_", 1)):
         broken = topicfold.TopicTree().set_params(**model.get_params())

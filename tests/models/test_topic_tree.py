@@ -3,8 +3,8 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score
+from tests_support import planted_tree
 
 from topicfold import LDA, TopicTree
 from topicfold.exceptions import DataError, DataWarning
@@ -18,21 +18,6 @@ from topicfold.models.topic_tree import (
 )
 
 
-def planted(seed, branches=(4, 3), n_documents=600, n_terms=400, length=60):
-    rng = np.random.default_rng(seed)
-    eta = np.full(n_terms, 0.05)
-    root, middle = rng.dirichlet(eta), rng.dirichlet(eta, branches[0])
-    leaves = rng.dirichlet(eta, branches)
-    rows, paths = [], []
-    for _ in range(n_documents):
-        a, b = rng.integers(branches[0]), rng.integers(branches[1])
-        shares = rng.dirichlet(np.full(3, 5.0))
-        mixed = shares @ np.array([root, middle[a], leaves[a, b]])
-        rows.append(rng.multinomial(length, mixed))
-        paths.append((a, a * branches[1] + b))
-    return sparse.csr_matrix(np.array(rows, dtype=np.float32)), np.array(paths)
-
-
 def subject(theta, model, level):
     """Return the node of a level that has most of each document, with all below it."""
     below = theta.copy()
@@ -44,7 +29,7 @@ def subject(theta, model, level):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_planted_tree_of_known_size_is_found(seed):
-    X, paths = planted(seed)
+    X, paths = planted_tree(seed)
     model = TopicTree(17, random_state=seed).fit(X)
     assert np.bincount(model.levels_).tolist() == [1, 4, 12]
     for level in (1, 2):
@@ -58,7 +43,7 @@ def test_a_planted_tree_of_known_size_is_found(seed):
 
 
 def test_with_thirty_leaves_too_and_beside_the_chain():
-    X, paths = planted(2, (6, 5), n_documents=1500)
+    X, paths = planted_tree(2, (6, 5), n_documents=1500)
     model = TopicTree(37, random_state=0).fit(X)
     assert np.bincount(model.levels_).tolist() == [1, 6, 30]
     for level in (1, 2):
@@ -67,7 +52,7 @@ def test_with_thirty_leaves_too_and_beside_the_chain():
 
 
 def test_no_token_is_lost_and_none_is_in_two_nodes():
-    X, _ = planted(0)
+    X, _ = planted_tree(0)
     splits = Splits(X, [4, 12], LDA(2, max_iter=20), eta=0.01, seed=0)
     values = [splits.start()]
     for _ in range(6):
@@ -84,7 +69,7 @@ def test_no_token_is_lost_and_none_is_in_two_nodes():
 
 
 def test_one_level_of_topics_is_lda_less_what_its_topics_share():
-    X, _ = planted(0)
+    X, _ = planted_tree(0)
     tree = TopicTree(5, depth=2, random_state=0).fit(X)
     assert tree.levels_.tolist() == [0, 1, 1, 1, 1]
     flat = LDA(4, random_state=0).fit(X)
@@ -97,7 +82,7 @@ def test_one_level_of_topics_is_lda_less_what_its_topics_share():
 
 
 def test_max_iter_is_of_each_lda_and_a_split_that_gains_nothing_ends_nothing():
-    X, _ = planted(0, (6, 5), n_documents=1500)
+    X, _ = planted_tree(0, (6, 5), n_documents=1500)
     few = TopicTree(37, max_iter=2, random_state=0).fit(X)
     assert few.n_topics_ == 37
     splits = Splits(X, [4, 12], LDA(2, max_iter=2), eta=0.01, seed=0)
@@ -117,14 +102,14 @@ def test_max_iter_is_of_each_lda_and_a_split_that_gains_nothing_ends_nothing():
 
 
 def test_threads_make_no_difference():
-    X, _ = planted(1)
+    X, _ = planted_tree(1)
     one, two = (TopicTree(17, random_state=3, n_jobs=n).fit(X) for n in (1, 2))
     for name in ("components_", "doc_topics_", "node_documents_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 def test_paths_repeat_a_leaf_that_is_above_the_last_level():
-    X, _ = planted(0, n_documents=200)
+    X, _ = planted_tree(0, n_documents=200)
     model = TopicTree(17, random_state=0).fit(X)
     model.parents_ = np.array([-1, 0, 1, 1, 0])
     model.levels_ = np.array([0, 1, 2, 2, 1])
@@ -132,7 +117,7 @@ def test_paths_repeat_a_leaf_that_is_above_the_last_level():
 
 
 def test_few_documents_have_few_nodes():
-    X, _ = planted(0, n_documents=45)
+    X, _ = planted_tree(0, n_documents=45)
     assert TopicTree(random_state=0).fit(X).n_topics_ == 7
     assert TopicTree(random_state=0).fit(X[:12]).n_topics_ == 1
     assert level_sizes(100, 3, 45) == [2, 4]
@@ -153,13 +138,13 @@ def test_shares_of_nodes_and_of_words():
 
 
 def test_the_prior_of_levels_belongs_to_the_chain():
-    X, _ = planted(0, n_documents=60)
+    X, _ = planted_tree(0, n_documents=60)
     with pytest.raises(DataError, match="level_prior is α of the levels of a path"):
         TopicTree(level_prior=2.0).fit(X)
 
 
 def test_a_chain_with_as_many_nodes_as_it_may_have_says_so():
-    X, _ = planted(0, (6, 5), n_documents=100)
+    X, _ = planted_tree(0, (6, 5), n_documents=100)
     chain = TopicTree(6, algorithm="crp", max_iter=4, random_state=0)
     with pytest.warns(DataWarning, match="the tree has 6 nodes, as many as it may"):
         chain.fit(X)
