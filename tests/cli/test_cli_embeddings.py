@@ -41,6 +41,8 @@ def test_fit_transform_update_and_search(cli, documents, tmp_path):
     assert done.exit_code == 0, done.stderr
     theta = np.load(out)["doc_topics"]
     assert len({*theta[::2].argmax(axis=1), *(1 - theta[1::2].argmax(axis=1))}) == 1
+    without = cli("transform", model, path, "-o", tmp_path / "words.npz")
+    assert "Give --embeddings for mixtures like those of the fit" in without.stderr
     done = cli("search", model, "fish", "--documents", path, *beside, "-f", "json")
     assert done.exit_code == 0, done.stderr
     assert all(int(hit["document"]) % 2 == 0 for hit in json.loads(done.stdout))
