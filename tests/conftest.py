@@ -27,6 +27,11 @@ SLOW = (
     *("test_crash_points.py", "test_docs.py", "test_examples.py", "test_notebooks.py"),
     *("test_contract_sizes.py", "test_packaging.py", "test_readme.py"),
     *("test_stability.py", "test_kernel_bits.py", "models/test_few_labels.py"),
+    *("test_imports.py", "test_platforms.py", "report/test_report_against.py"),
+    *("cli/test_cli_sides.py", "cli/test_cli_classify.py", "sides/test_labels.py"),
+    *("corpus/test_corpus_limits.py", "corpus/test_corpus_replacing.py"),
+    *("persistence/test_bundle.py", "session/test_plotting.py"),
+    *("models/test_classifier.py", "theta/test_logistic_normal.py"),
 )
 
 # Single tests that do, a second of CPU time and more each, or by the dozen.
@@ -39,6 +44,7 @@ SLOW_TESTS = (
     *("test_so_it_has_with_any_number_of_topics", "test_every_figure_is_drawn"),
     *("test_the_number_does_not_depend_on_the_most_topics", "test_bad_covariates"),
     *("test_other_counts_do_not_harm_a_response", "test_with_many_topics_intervals"),
+    *("test_threads_make_no_difference", "test_round_trip_is_exact"),
 )
 
 # scikit-learn's checks, 40 of each model, and the models whose checks are not slow.
