@@ -19,10 +19,9 @@ from topicfold.learn import Callback
 from topicfold.learn.loop import part_of_more, quiet
 from topicfold.models.lda import LDA, SidedLDA
 
-# Passes of the second LDA. On simulated super-topics five are as good as more; further
-# ones lead away from the subjects of the words (NMI with classes of four corpora, 50
-# topics and 9 super-topics: 5 passes .585, 200 .574; from a start by the topics alone,
-# .511).
+# Passes of the second LDA. Of simulated super-topics five find as much as more do; in
+# real corpora further ones lead away from the subjects of the words
+# (benchmarks/results/open_numbers.md).
 SUPER_PASSES = 5
 
 

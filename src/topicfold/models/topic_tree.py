@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from topicfold.core import saved
-from topicfold.core.counts import normalize_rows
+from topicfold.core.counts import column_sums, normalize_rows, row_sums
 from topicfold.core.parameters import warn_caller, whole
 from topicfold.core.side_table import SideTable
 from topicfold.core.threads import n_threads, run_balanced
@@ -410,7 +410,7 @@ class Splits:
             self.lda.fit(some)
         phi = self.lda.components_.astype(np.float64)
         theta = self.lda.doc_topics_.astype(np.float64)
-        shares = theta.T @ np.asarray(some.sum(axis=1, dtype=np.float64)).ravel()
+        shares = theta.T @ row_sums(some)
         shared = shared_words(phi, shares / shares.sum())
         rng = np.random.default_rng((self.seed, node))
         entries: list[list[NDArray[Any]]] = [[] for _ in range(n_children + 1)]
@@ -436,9 +436,7 @@ class Splits:
 
     def _tokens(self) -> NDArray[np.float64]:
         """Return the tokens of the nodes by word (nodes, V)."""
-        return np.stack(
-            [np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for X in self.counts]
-        )
+        return np.stack([column_sums(X) for X in self.counts])
 
     def topics(self) -> Array:
         """φ (nodes, V)."""
@@ -452,8 +450,7 @@ class Splits:
 
     def doc_topics(self) -> Array:
         """θ (D, nodes) of the tokens as they were drawn."""
-        own = [np.asarray(X.sum(axis=1, dtype=np.float64)).ravel() for X in self.counts]
-        theta = np.stack(own, axis=1) + self.alpha()
+        theta = np.stack([row_sums(X) for X in self.counts], axis=1) + self.alpha()
         return normalize_rows(theta).astype(self.dtype)
 
 
@@ -545,7 +542,7 @@ def documents_of_nodes(theta: Array, parents: NDArray[np.int64]) -> NDArray[np.i
 
 def _log_likelihood(counts: sparse.csr_matrix) -> float:
     """Return Σ_w N_w log(N_w / N)."""
-    words = np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
+    words = column_sums(counts)
     words = words[words > 0]
     return float((words * np.log(words / words.sum())).sum()) if len(words) else 0.0
 
